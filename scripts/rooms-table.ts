@@ -40,7 +40,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "page-app/panels": "tools, prompts, resources, tasks, objects, questions and settings",
   "page-app/parts": "components that several panels use: icons, dialogs, the shell",
   "recorder/assemble": "entries from exchanges, from the events of the tail, and from links between messages",
-  "recorder/findings": "what is probably a fault in an entry, and where",
+  "recorder/findings": "probable faults of an entry, and their locations",
   "recorder/redact": "secrets, shapes of contents, names, addresses, statements",
   "recorder/recording": "recordings as files, comparisons, commands for curl, tests",
   "recorder/tail": "the tail Worker, which reports what workerd tells it",

@@ -35,8 +35,8 @@ export interface Hashed {
 }
 
 /**
- * Creates the response. The policy forbids framing the page and setting a base URL, and allows forms only to this origin. The style
- * with the author's colour has a nonce, because its hash would have to be computed for each colour.
+ * Creates the response. The policy forbids framing the page and setting a base URL, and allows forms only to this origin. The
+ * style with the author's colour has a nonce, because its hash would have to be computed for each colour.
  */
 export function respond(document: Document): Response {
   const { status = 200, language, title, body, head, style, script, imageSource, hasForms, headers } = document;

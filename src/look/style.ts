@@ -2,7 +2,8 @@
  * The style that all pages share: colours, typography, links, code and buttons.
  *
  * `light-dark()` follows the reader's colour scheme. With forced colours, the browser replaces all colours but keeps the borders,
- * which every control has. A browser without `light-dark()` (before 2024) uses its default colours, and the pages remain readable.
+ * which every control has. A browser without `light-dark()` (before 2024) uses its default colours, and the pages remain
+ * readable.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The interface between `mcp-edge dev` and its page: what the routes in `/__mcp-edge/api/` return and accept, as JSON.
+ * The API of `mcp-edge dev` for its page: the JSON that the routes in `/__mcp-edge/api/` accept and return.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export const DEV_HEADER = "Mcp-Edge-Dev";
 
 /** The response to `GET info`. */
 export interface RecorderInfo {
-  /** What is recorded: a Worker in `mcp-edge dev`, or the messages of any server in `mcp-edge record`. */
+  /** The command that records: `mcp-edge dev` for a Worker, or `mcp-edge record` for any server. */
   readonly mode: "dev" | "record";
   /** The URL and the path of the endpoint. */
   readonly endpoint: { readonly url: string; readonly path: string };
@@ -29,7 +29,7 @@ export interface RecorderInfo {
 
 /** The current state of an object. `GET objects` returns an array with all objects. */
 export interface ObjectState {
-  /** 64 hexadecimal digits. */
+  /** The id of the object, 64 hexadecimal digits. */
   readonly id: string;
   readonly className: string;
   /** The role of an object of an endpoint. Undefined for other classes, and while it is unknown. */

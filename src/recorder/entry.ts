@@ -51,7 +51,7 @@ export interface Counts {
 export interface Summary {
   /** An increasing number, as a string. */
   readonly id: string;
-  /** Changes each time the entry changes. */
+  /** Increases with each change of the entry. */
   readonly seq: number;
   /** When it began, in milliseconds since 1970. */
   readonly startedAtMs: number;
@@ -97,11 +97,11 @@ export interface Related {
 
 /** A probable fault in an entry. */
 export interface Finding {
-  /** What was found, as a sentence. */
+  /** A sentence that describes the finding. */
   readonly what: string;
   /** The location: an object, a statement, a host, a header, or a line of the source. */
   readonly where: string;
-  /** Why it matters, and what to do. */
+  /** Why the finding matters, and how to fix it. */
   readonly why: string;
 }
 

@@ -55,7 +55,6 @@ export interface BeginOptions {
 /** Called when an entry has changed. */
 export type ChangeListener = (entry: LiveEntry) => void;
 
-/** Records exchanges. */
 export class Recorder {
   readonly redactor: Redactor;
   /** The roles of objects, by their ids. */
@@ -73,7 +72,7 @@ export class Recorder {
   constructor(options: RecorderOptions) {
     this.redactor = new Redactor(options.contents);
     this.#isProxied = options.isProxied ?? true;
-    this.#store = new EntryStore((entry) => this.#traces.forget(entry), options.limits, options.lastId);
+    this.#store = new EntryStore((entry) => this.#traces.remove(entry), options.limits, options.lastId);
     this.#assembly = this.#createAssembly(options);
     this.#examiner = new Examiner({
       redactor: this.redactor,

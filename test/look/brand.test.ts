@@ -1,4 +1,4 @@
-/** The colour of the author, which must be readable in both modes. */
+/** The author's colour, which must be readable in light and dark mode. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { accentStyle } from "../../src/look/brand.ts";
@@ -6,7 +6,7 @@ import { BASE } from "../../src/look/style.ts";
 
 type Color = readonly [red: number, green: number, blue: number];
 
-/** The luminance of WCAG. */
+/** Returns the relative luminance as WCAG defines it. */
 function luminance(color: Color): number {
   const [red = 0, green = 0, blue = 0] = color.map((channel) => {
     const share = channel / 255;
@@ -25,13 +25,13 @@ function fromHex(hex: string): Color {
   return [1, 3, 5].map((at) => Number.parseInt(long.slice(at, at + 2), 16)) as unknown as Color;
 }
 
-/** The values of a token of the style, in light and in dark mode. */
+/** Returns the values of a design token in light and dark mode. */
 function token(name: string): readonly Color[] {
   const [, light = "", dark = ""] = new RegExp(`--${name}:light-dark\\((#[\\da-f]+),(#[\\da-f]+)\\)`).exec(BASE) ?? [];
   return [fromHex(light), fromHex(dark)];
 }
 
-test("every colour of an author is readable on both backgrounds, and so is text on it", () => {
+test("every accent colour is readable on both backgrounds, and text on it is readable", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 0xffffff }), (value) => {
       const style = accentStyle(`#${value.toString(16).padStart(6, "0")}`);
@@ -47,7 +47,7 @@ test("every colour of an author is readable on both backgrounds, and so is text 
   );
 });
 
-test("a colour that is readable stays as it is", () => {
+test("a readable colour is not changed", () => {
   expect(accentStyle("#0f766e")).toContain("light-dark(rgb(15 118 110),");
 });
 

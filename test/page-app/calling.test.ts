@@ -1,5 +1,5 @@
 // @module-tag long
-/** Calling what a server offers, with the page of `mcp-edge dev`, in both eras. */
+/** Calling tools, prompts and resources with the page of `mcp-edge dev`, in both eras. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { OpenedPage } from "./opened-page.ts";
 
@@ -31,7 +31,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.sees("sum: 42", ".sides");
   });
 
-  test("says what is missing before it sends, and sends it anyway if that is wanted", async () => {
+  test("reports missing values before it sends the form, and can send it anyway", async () => {
     await open("#/tool/add");
     await page.press("Call", CALL);
     await page.sees("2 values do not fit the schema.");
@@ -41,7 +41,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.sees("The tool failed", ".call");
   });
 
-  test("takes the arguments as JSON, and shows what is sent", async () => {
+  test("accepts arguments as JSON, and shows the arguments to send", async () => {
     await open("#/tool/add");
     await page.press("JSON", ".switch button");
     await page.fill("Arguments as JSON", '{ "a": 1, "b": 1.5 }');
@@ -53,7 +53,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     expect(await page.browser.run("document.querySelector('#tool_add-b').value")).toBe("1.5");
   });
 
-  test("answers a question in the middle of a call, in a form with the question's titles and defaults", async () => {
+  test("answers a question during a call, in a form with the question's titles and defaults", async () => {
     await open("#/tool/book_table");
     await page.press("Call", CALL);
     await page.sees("A table at Trattoria Faggio for how many?", ".asked");
@@ -67,7 +67,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.sees("No table was booked.", ".call");
   });
 
-  test("shows the host of a page before it is opened", async () => {
+  test("shows the host of a page before opening it", async () => {
     await open("#/tool/link_account");
     await page.press("Call", CALL);
     await page.sees("example.com", ".asked .host");
@@ -76,7 +76,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.sees("The account was not linked.", ".call");
   });
 
-  test("lets the person write what the model of the client would write", async () => {
+  test("lets the user answer a sampling request", async () => {
     await open("#/tool/name_a_boat");
     await page.fill("colour", "red");
     await page.press("Call", CALL);
@@ -109,7 +109,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.sees("A report of 1 pages.", ".call");
   });
 
-  test("calls once, however often the same key is sent", async () => {
+  test("runs a call once, no matter how many times the same key is sent", async () => {
     await open("#/tool/pay_invoice");
     const pay = async () => {
       await page.press("Call", CALL);
@@ -125,7 +125,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     expect(second).toBe(first);
   });
 
-  test("shows the text of a tool that failed, to a person and to a model", async () => {
+  test("shows the text of a failed tool, as users and as models see it", async () => {
     await open("#/tool/ship_parcel");
     await page.fill("city", "Basel");
     await page.press("Call", CALL);
@@ -134,7 +134,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.sees("Ship 2 parcels instead.", ".model");
   });
 
-  test("asks before a tool that deletes, with its arguments, and again unless that is not wanted", async () => {
+  test("asks for confirmation before a destructive call, with its arguments, until the user disables it for the tool", async () => {
     await open("#/tool/reset_visitors");
     await page.press("Call", CALL);
     await page.sees("This tool may delete or overwrite something.", "dialog");
@@ -187,7 +187,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.browser.waitFor("document.querySelector('.block audio')?.src.startsWith('data:audio/wav;base64,')");
   });
 
-  test("declares only the capabilities that are chosen", async () => {
+  test("declares only the selected capabilities", async () => {
     const can = { form: true, url: true, sampling: false, roots: true, tasks: true, views: true };
     await open("#/tool/test_input_required_result_capabilities", { can });
     await page.press("Call", CALL);
@@ -200,7 +200,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
   });
 });
 
-test("changes the protocol version, and connects again", async () => {
+test("changes the protocol version, and reconnects", async () => {
   await page.open("#/settings", {});
   await page.sees("2026-07-28", ".top");
   await page.fill("Protocol version", "2025-03-26 (legacy)");
@@ -208,7 +208,7 @@ test("changes the protocol version, and connects again", async () => {
   await page.sees("Connected with 2025-03-26");
 });
 
-test("a stream that breaks is resumed, and no message is missed", async () => {
+test("a broken stream is resumed, and no messages are lost", async () => {
   await page.open("#/tool/tell_a_story", { version: "2025-11-25" });
   await page.press("Call", CALL);
   await page.sees("and they resumed happily ever after.", ".call");
@@ -216,7 +216,7 @@ test("a stream that breaks is resumed, and no message is missed", async () => {
   await page.sees("the connection was lost,", ".logs");
 });
 
-test("shows a view in a frame, passes it the call, and lets it call tools and tell the model", async () => {
+test("shows a view in a frame, sends it the call, and lets it call tools and update the model context", async () => {
   await page.open("#/tool/roll_dice");
   await page.fill("dice", "3");
   await page.press("Call", CALL);
@@ -231,7 +231,7 @@ test("shows a view in a frame, passes it the call, and lets it call tools and te
   expect(await page.browser.run("document.querySelector('iframe').getBoundingClientRect().height < 150")).toBe(true);
 });
 
-test("folds groups, and the search finds what is in them", async () => {
+test("collapses groups, and the search finds their items", async () => {
   await page.open("");
   const tools = () => page.texts(".sidebar section:first-of-type li a");
   await page.sees("Official suite 42", ".sidebar");

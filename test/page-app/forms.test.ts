@@ -1,4 +1,4 @@
-/** Forms of JSON Schema: the fields, the values, and what is missing. */
+/** Forms for JSON Schemas: fields, values and errors. */
 import { describe, expect, test } from "vitest";
 import { check } from "../../src/page-app/forms/check.ts";
 import { SchemaReader } from "../../src/page-app/forms/schema.ts";
@@ -18,7 +18,7 @@ describe("the field of a schema", () => {
     ["a date", { type: "string", format: "date" }, { kind: "text", input: "date", isLong: false }],
     ["a secret", { type: "string", writeOnly: true }, { kind: "text", input: "password", isLong: false }],
     ["a file", { type: "string", contentEncoding: "base64" }, { kind: "file" }],
-    ["a file in another notation", { type: "string", format: "byte" }, { kind: "file" }],
+    ["a file with format byte", { type: "string", format: "byte" }, { kind: "file" }],
     ["a number", { type: "number", minimum: 1, maximum: 9 }, { kind: "number", isInteger: false, min: 1, max: 9 }],
     ["a whole number", { type: "integer" }, { kind: "number", isInteger: true }],
     ["a number or null", { type: ["integer", "null"] }, { kind: "number", isInteger: true }],
@@ -33,7 +33,7 @@ describe("the field of a schema", () => {
     expect(read(schema)).toMatchObject(field);
   });
 
-  test("of an enum has the values, with titles if there are some", () => {
+  test("of an enum has its values, with titles if they exist", () => {
     expect(read({ enum: ["a", 1, null] })).toMatchObject({
       kind: "choice",
       choices: [
@@ -56,7 +56,7 @@ describe("the field of a schema", () => {
     });
   });
 
-  test("of a list of choices is several choices, also with titles", () => {
+  test("of a list of choices allows several choices, including choices with titles", () => {
     expect(read({ type: "array", items: { enum: ["a", "b"] } })).toMatchObject({
       kind: "choices",
       choices: [{ value: "a" }, { value: "b" }],
@@ -67,7 +67,7 @@ describe("the field of a schema", () => {
     });
   });
 
-  test("of an object lists its members, which are required or not", () => {
+  test("of an object lists its members, and whether they are required", () => {
     const field = read({ properties: { a: { type: "string" }, b: true }, required: ["a"] });
     expect(field).toMatchObject({
       kind: "object",
@@ -78,7 +78,7 @@ describe("the field of a schema", () => {
     });
   });
 
-  test("of alternatives has each with a title", () => {
+  test("of alternatives lists each alternative with a title", () => {
     const circle = { type: "object", title: "Circle", properties: { radius: { type: "number" } } };
     expect(read({ oneOf: [circle, { type: "string" }] })).toMatchObject({
       kind: "variants",
@@ -86,7 +86,7 @@ describe("the field of a schema", () => {
     });
   });
 
-  test("of alternatives beside members joins both", () => {
+  test("of alternatives beside members combines both", () => {
     const schema = {
       type: "object",
       properties: { name: { type: "string" } },
@@ -104,7 +104,7 @@ describe("the field of a schema", () => {
     });
   });
 
-  test("of alternatives that only set conditions is that of the members", () => {
+  test("of alternatives that only contain constraints is the field of the members", () => {
     const schema = {
       type: "object",
       properties: { a: { type: "string" } },
@@ -113,7 +113,7 @@ describe("the field of a schema", () => {
     expect(read(schema)).toMatchObject({ kind: "object", members: [{ name: "a" }] });
   });
 
-  test("follows references inside the document, also those to itself", () => {
+  test("resolves references in the document, including recursive references", () => {
     const schema = {
       $defs: { "a/b": { type: "integer" }, tree: { type: "object", properties: { child: { $ref: "#/$defs/tree" } } } },
       properties: {
@@ -130,7 +130,7 @@ describe("the field of a schema", () => {
     expect(reader.read(schema.properties.far)).toMatchObject({ kind: "json" });
   });
 
-  test("joins what allOf lists", () => {
+  test("merges the schemas in allOf", () => {
     const schema = { allOf: [{ type: "object", properties: { a: {} }, required: ["a"] }, { properties: { b: {} } }] };
     expect(read(schema)).toMatchObject({
       kind: "object",
@@ -139,8 +139,8 @@ describe("the field of a schema", () => {
   });
 });
 
-describe("the first value of a form", () => {
-  test("has defaults, and what is required is there with its own defaults", () => {
+describe("the initial value of a form", () => {
+  test("has defaults, and required objects with their defaults", () => {
     const schema = {
       type: "object",
       properties: {
@@ -156,15 +156,15 @@ describe("the first value of a form", () => {
     expect(initial(schema)).toEqual({ city: "Bern", to: { floor: 2 }, on: false, tags: [], fixed: "v1" });
   });
 
-  test("ends where a schema contains itself", () => {
+  test("terminates for a schema that contains itself", () => {
     const tree = { $ref: "#/$defs/tree" };
     const schema = { $defs: { tree: { type: "object", properties: { child: tree }, required: ["child"] } }, ...tree };
     expect(JSON.stringify(initial(schema)).length).toBeLessThan(500);
   });
 });
 
-describe("the value at a place", () => {
-  test("is read and changed, and other places stay the same objects", () => {
+describe("the value at a path", () => {
+  test("is read and changed, while values at other paths remain the same objects", () => {
     const value = { a: { b: [1, 2, 3] }, c: { d: 1 } };
     expect(valueAt(value, ["a", "b", 1])).toBe(2);
     expect(valueAt(value, ["a", "x", 1])).toBeUndefined();
@@ -175,7 +175,7 @@ describe("the value at a place", () => {
     expect(value.a.b).toEqual([1, 2, 3]);
   });
 
-  test("is removed by undefined: a member, or an item of a list", () => {
+  test("is removed by undefined, as a member or as an item of a list", () => {
     expect(withValue({ a: 1, b: 2 }, ["a"], undefined)).toEqual({ b: 2 });
     expect(withValue({ a: [1, 2] }, ["a", 0], undefined)).toEqual({ a: [2] });
     expect(withValue(undefined, ["a", "b"], 1)).toEqual({ a: { b: 1 } });
@@ -194,7 +194,7 @@ describe("the check", () => {
     required: ["name", "kind"],
   };
 
-  test("finds what is missing and what has another type, with the place", () => {
+  test("finds missing values and values of a wrong type, with their paths", () => {
     expect(mistakes(schema, {})).toEqual(["name: Required.", "kind: Required."]);
     expect(mistakes(schema, { name: 1, kind: "c", size: 1.5, list: [{ n: "x" }, {}] })).toEqual([
       "name: Must be text.",
@@ -206,7 +206,7 @@ describe("the check", () => {
     expect(mistakes(schema, { name: "x", kind: "a", list: [] })).toEqual([]);
   });
 
-  test("accepts null where it is a type, and what fits one of several schemas", () => {
+  test("accepts null if it is one of the types, and values that match one of several schemas", () => {
     expect(mistakes({ type: ["string", "null"] }, null)).toEqual([]);
     const either = { oneOf: [{ type: "object", properties: { a: {} }, required: ["a"] }, { type: "string" }] };
     expect(mistakes(either, "x")).toEqual([]);

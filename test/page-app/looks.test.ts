@@ -19,7 +19,7 @@ const CALL = "form.schema button.main";
 
 const heightOf = (selector: string) => `document.querySelector('${selector}').clientHeight`;
 
-/** What the page shows, and how a person gets there. */
+/** The views of the page, and the steps that open them. */
 const VIEWS: readonly (readonly [name: string, hash: string, go: () => Promise<void>])[] = [
   ["the start", "", () => page.sees("An error that helps", ".cards")],
   [
@@ -55,26 +55,29 @@ const VIEWS: readonly (readonly [name: string, hash: string, go: () => Promise<v
 ];
 
 describe.each(["light", "dark"])("in %s mode", (mode) => {
-  test.each(VIEWS)("axe finds no barrier in %s, and nothing scrolls sideways", async (_, hash, go) => {
-    await page.browser.setMedia({ "prefers-color-scheme": mode, "prefers-reduced-motion": "reduce" });
-    await page.browser.resize(1400, 900);
-    await page.open(hash);
-    await go();
-    for (const [width, pane] of [
-      [1400, "Details"],
-      [900, "Details"],
-      [360, "Details"],
-      [360, "Server"],
-      [360, "Calls"],
-    ] as const) {
-      await page.browser.resize(width, 740);
-      const press = `[...document.querySelectorAll('.tabs button')].find((each) => each.innerText === '${pane}')?.click()`;
-      if (width === 360) await page.browser.run(press);
-      expect([width, pane, await page.browser.findBarriers()]).toEqual([width, pane, []]);
-      expect(await page.browser.run("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-      if (pane === "Calls") expect(await page.browser.run(heightOf(".entries"))).toBeGreaterThan(300);
-    }
-  });
+  test.each(VIEWS)(
+    "axe finds no accessibility violations in %s, and the page does not scroll horizontally",
+    async (_, hash, go) => {
+      await page.browser.setMedia({ "prefers-color-scheme": mode, "prefers-reduced-motion": "reduce" });
+      await page.browser.resize(1400, 900);
+      await page.open(hash);
+      await go();
+      for (const [width, pane] of [
+        [1400, "Details"],
+        [900, "Details"],
+        [360, "Details"],
+        [360, "Server"],
+        [360, "Calls"],
+      ] as const) {
+        await page.browser.resize(width, 740);
+        const press = `[...document.querySelectorAll('.tabs button')].find((each) => each.innerText === '${pane}')?.click()`;
+        if (width === 360) await page.browser.run(press);
+        expect([width, pane, await page.browser.findBarriers()]).toEqual([width, pane, []]);
+        expect(await page.browser.run("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+        if (pane === "Calls") expect(await page.browser.run(heightOf(".entries"))).toBeGreaterThan(300);
+      }
+    },
+  );
 
   test("all actions for the calls can be reached on every screen, and Escape closes them", async () => {
     await page.open("#/tasks");

@@ -1,4 +1,4 @@
-/** The page of `mcp-edge dev` in Chromium, in front of a server on workerd and of a recorder that keeps what it is given. */
+/** The page of `mcp-edge dev` in Chromium, with a server on workerd and a stub of the recorder. */
 import { buildPageApp } from "../../scripts/page-app.ts";
 import { ROOT } from "../../scripts/tools.ts";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
@@ -16,7 +16,7 @@ export class OpenedPage extends PageDriver {
     this.recorder = recorder;
   }
 
-  /** @param entry The server, as a path from the root of the repository. */
+  /** @param entry The path of the server, relative to the root of the repository. */
   static async start(entry: string): Promise<OpenedPage> {
     await buildPageApp(`${ROOT}dist/page-app`);
     const worker = await startWorker({ entry, objects: ["McpObject"] });

@@ -1,7 +1,7 @@
-/** The page of `mcp-edge dev` in Chromium, used as a person uses it. */
+/** Drives the page of `mcp-edge dev` in Chromium like a user. */
 import { Chromium } from "../harness/chromium.ts";
 
-/** The element with the role of a button, link or option whose text or label is this, or begins with it. */
+/** Finds the element whose label is a text, or whose text begins with it. */
 const FIND = `(text, selector) => [...document.querySelectorAll(selector)].find((each) => each.checkVisibility() && ((each.getAttribute("aria-label") ?? "").trim() === text || each.textContent.trim().startsWith(text)))`;
 const PRESSABLE = "button, a, summary, label.check, [role=option], dialog button";
 
@@ -23,7 +23,7 @@ export class PageDriver implements AsyncDisposable {
     return new PageDriver(browser, url);
   }
 
-  /** Opens the page anew, with settings of the client. @param hash What it shows. */
+  /** Reloads the page with settings of the client. @param hash The route. */
   async open(hash: string, settings: object = {}): Promise<void> {
     await this.browser.run(`localStorage.setItem("mcp-edge-page", JSON.stringify(${JSON.stringify(settings)}))`);
     await this.browser.goTo("about:blank");
@@ -31,7 +31,7 @@ export class PageDriver implements AsyncDisposable {
     await this.browser.waitFor("document.querySelector('.top .tag')?.dataset.state === 'good'");
   }
 
-  /** Shows something without opening the page anew. */
+  /** Opens a route without reloading the page. */
   async show(hash: string): Promise<void> {
     await this.browser.run(`location.hash = ${JSON.stringify(hash)}`);
   }
@@ -57,7 +57,7 @@ export class PageDriver implements AsyncDisposable {
     await this.browser.run(`(${SET})(${found}, ${JSON.stringify(value)})`);
   }
 
-  /** Sets the value of the control that a selector finds. */
+  /** Sets the value of the control that matches a selector. */
   async fillSelector(selector: string, value: string): Promise<void> {
     await this.browser.run(`(${SET})(document.querySelector(${JSON.stringify(selector)}), ${JSON.stringify(value)})`);
   }
@@ -70,13 +70,13 @@ export class PageDriver implements AsyncDisposable {
     await this.browser.type(text);
   }
 
-  /** Returns the text of the elements that a selector finds. */
+  /** Returns the texts of the elements that match a selector. */
   async texts(selector: string): Promise<string[]> {
     const expression = `[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => each.innerText.trim())`;
     return (await this.browser.run(expression)) as string[];
   }
 
-  /** What the browser has reported, apart from the status of responses. */
+  /** The errors that the browser has reported, apart from HTTP statuses. */
   get problems(): readonly string[] {
     return this.browser.errors.filter((text) => !text.includes("the server responded with a status of"));
   }
@@ -91,7 +91,7 @@ const CONTROL = `(text) => {
   return label?.control ?? undefined;
 }`;
 
-/** Sets the value as a person does: through the setter of the element, with an event. */
+/** Sets a value like user input: through the setter of the element, with an event. */
 const SET = `(control, value) => {
   if (typeof value === "boolean") { if (control.checked !== value) control.click(); return; }
   if (control.tagName === "SELECT") {

@@ -1,5 +1,5 @@
 // @module-tag long
-/** The page of `mcp-edge dev` in front of the real recorder, workerd and wrangler, in both eras. */
+/** The page of `mcp-edge dev` with the real recorder, workerd and wrangler, in both eras. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ afterAll(async () => {
   project[Symbol.dispose]();
 });
 afterEach(() => {
-  // Connections break on purpose here.
+  // This test breaks connections deliberately.
   expect(page.problems.filter((text) => !/net::ERR_(CONNECTION_RESET|INCOMPLETE|EMPTY|NETWORK)/.test(text))).toEqual(
     [],
   );
@@ -34,7 +34,7 @@ afterEach(() => {
 
 const CALL = "form.schema button.main";
 
-/** Opens the entry of the last call of this page. */
+/** Opens the entry of the page's last call. */
 async function openEntry(target: string): Promise<Entry> {
   await page.press("View trace", ".call a");
   await page.sees(target, "h1");
@@ -47,7 +47,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
   const open = (hash: string) => page.open(hash, { version });
   const isLegacy = version === "2025-11-25";
 
-  test("a call of the page is in the list at once, and shows its lanes, messages and price", async () => {
+  test("a call of the page appears in the list immediately, and shows its lanes, messages and price", async () => {
     await open("#/tool/add");
     await page.fill("a", "2");
     await page.fill("b", "40");
@@ -64,14 +64,14 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.sees("b: 40", ".events");
   });
 
-  test("a call of another client is in the list at once, with the name of that client", async () => {
+  test("a call of another client appears in the list immediately, with the name of that client", async () => {
     await open("");
     if (isLegacy) await (await LegacyClient.open(dev.url())).call("add", { a: 1, b: 1 });
     else await new ModernClient(dev.url()).call("add", { a: 1, b: 1 });
     await page.sees(isLegacy ? "legacy" : "ladder", ".row");
   });
 
-  test("a question in the middle of a call is recorded with its answer", async () => {
+  test("a question during a call is recorded with its answer", async () => {
     await open("#/tool/book_table");
     await page.press("Call", CALL);
     await page.sees("A table at Trattoria Faggio for how many?", ".asked");
@@ -85,7 +85,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     if (!isLegacy) await page.sees("input required", ".events");
   });
 
-  test("progress is in the lane of the client, and a running stream is cut from its entry", async () => {
+  test("progress is in the lane of the client, and a running stream can be cut in its entry", async () => {
     await open("#/tool/roast_coffee");
     await page.fill("seconds", "30");
     await page.press("Call", CALL);
@@ -107,7 +107,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.sees("task", ".lane > span");
   });
 
-  test("an entry is copied as a command that a shell runs, and as a test", async () => {
+  test("an entry is copied as a shell command and as a test", async () => {
     await open("#/tool/add");
     await page.fill("a", "3");
     await page.fill("b", "4");
@@ -130,7 +130,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
 });
 
 describe("objects and faults", () => {
-  test("objects show their tables without being woken, and are evicted, reset and woken by their alarm", async () => {
+  test("objects show their tables without being woken, and can be evicted, reset and woken by their alarm", async () => {
     await page.open("#/objects", { version: "2025-11-25" });
     await page.sees("session", ".call h2");
     const press = (role: string, button: string) =>
@@ -148,7 +148,7 @@ describe("objects and faults", () => {
     }
   });
 
-  test("the clock is moved, answers are held, and workerd is killed and starts again", async () => {
+  test("the clock is advanced, answers are delayed, and workerd is killed and restarted", async () => {
     await page.open("#/tool/add");
     await page.press("More actions", "button");
     await page.press("Clock: 1 hour ahead", ".menu button");
@@ -166,7 +166,7 @@ describe("objects and faults", () => {
   });
 });
 
-test("a call with an idempotency key of a tool that only reads has no finding, although the key is stored", async () => {
+test("a call of a read-only tool with an idempotency key has no findings, although the key is stored", async () => {
   const client = await connect(dev.url(), { name: "agent", version: "1" });
   await client.callTool("add", { a: 1, b: 1 });
   const entry = await dev.entry("the call", (summary) => summary.client?.name === "agent" && summary.target === "add");

@@ -1,5 +1,5 @@
 // @module-tag long
-/** The recorded calls in the page of `mcp-edge dev`: the list, an opened call, faults, comparison, files. */
+/** The recorded calls in the page of `mcp-edge dev`: the list, the panel of a call, faults, comparison and files. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ObjectState } from "../../src/recorder/api.ts";
 import { richEntry, sampleEntry } from "../harness/sample-entries.ts";
@@ -16,7 +16,7 @@ afterEach(() => {
   expect(page.problems).toEqual([]);
 });
 
-/** Ids that the calls of the page itself do not get. */
+/** Ids that cannot collide with the calls of the page itself. */
 const at = (number: number) => 100_000 + number;
 const rows = () => page.texts(".row");
 const isAbove = (text: string) =>
@@ -31,14 +31,14 @@ async function openList(): Promise<void> {
 }
 
 describe("the list", () => {
-  test("shows calls of every client at once, with their outcome in words", async () => {
+  test("shows calls of all clients immediately, with their outcomes as text", async () => {
     await openList();
     page.recorder.put({ ...sampleEntry(8), id: String(at(50)), outcome: "running" });
     await page.browser.waitFor(isAbove("track_shipment"));
     expect((await rows())[0]).toMatch(/^Running:\s+track_shipment tools\/call/);
     page.recorder.put({ ...sampleEntry(8), id: String(at(50)), outcome: "cut-by-server" });
     await page.browser.waitFor(isAbove("Cut by the server"));
-    // What this page calls appears in the same way.
+    // Calls of this page appear in the same way.
     await page.show("#/tool/add");
     await page.fill("a", "1");
     await page.fill("b", "1");
@@ -49,7 +49,7 @@ describe("the list", () => {
     await page.sees("tools/call add", ".events");
   });
 
-  test("is filtered by words, and hides housekeeping until it is wanted", async () => {
+  test("is filtered by words, and hides housekeeping by default", async () => {
     await openList();
     expect((await rows()).filter((row) => row.includes("tools/list"))).toEqual([]);
     await page.fill("Hide successful lists, notifications and streams", false);
@@ -62,7 +62,7 @@ describe("the list", () => {
     await page.sees("No calls match the filters.");
   });
 
-  test("is used with the keyboard: c goes there, arrows open one call after the other", async () => {
+  test("is usable with the keyboard: c focuses the list, and arrow keys open calls", async () => {
     await openList();
     await page.browser.run("document.body.focus()");
     await page.browser.press("c");
@@ -80,7 +80,7 @@ describe("the list", () => {
     await page.browser.waitFor(isInView);
   });
 
-  test("with 10,000 calls, each key in the filter is painted, and only the rows in view are drawn", async () => {
+  test("with 10,000 calls, each keystroke in the filter is painted, and only visible rows are rendered", async () => {
     page.recorder.removeAll();
     for (let number = 1; number <= 10_000; number += 1)
       page.recorder.put({ ...sampleEntry(number), id: String(at(number)) });
@@ -90,7 +90,7 @@ describe("the list", () => {
     );
     await page.browser.run("document.querySelector('#filter').focus()");
     expect(await page.browser.run("document.querySelectorAll('.row').length")).toBeLessThan(60);
-    // The time from each key until the frame that follows it is painted.
+    // The time from each keystroke until the next frame is painted.
     await page.browser.run(`
       window.painted = [];
       document.querySelector('#filter').addEventListener('input', () => {
@@ -105,7 +105,7 @@ describe("the list", () => {
     );
     const painted = (await page.browser.run("window.painted")) as number[];
     expect(painted).toHaveLength(6);
-    // Scrolling to the end draws the last rows.
+    // Scrolling to the end renders the last rows.
     await page.fillSelector("#filter", "");
     await page.browser.run("document.querySelector('.entries').scrollTop = 1e9");
     await page.browser.waitFor(`document.querySelector('#entry-${at(1)}') !== null`);
@@ -113,7 +113,7 @@ describe("the list", () => {
 });
 
 describe("an opened call", () => {
-  test("shows findings, lanes, everything in order, rows by table, figures and headers", async () => {
+  test("shows findings, lanes, the list of events, rows by table, figures and headers", async () => {
     await openList();
     await page.show(`#/call/${at(41)}`);
     await page.sees("24 statements of one form ran in one invocation.", ".finding");
@@ -137,7 +137,7 @@ describe("an opened call", () => {
     );
   });
 
-  test("opens what is chosen in the drawing", async () => {
+  test("opens the event that is selected in the chart", async () => {
     await openList();
     await page.show(`#/call/${at(41)}`);
     await page.browser.waitFor("document.querySelector('.lane.hub, .event.is-work') !== null");
@@ -147,7 +147,7 @@ describe("an opened call", () => {
     );
   });
 
-  test("is read again while it changes", async () => {
+  test("is reloaded when it changes", async () => {
     await openList();
     const entry = { ...richEntry(String(at(60))), outcome: "running" as const };
     page.recorder.put(entry);
@@ -164,7 +164,7 @@ describe("an opened call", () => {
     });
   });
 
-  test("is copied as curl and as a test, and compared with another", async () => {
+  test("is copied as a curl command and as a test, and compared with another call", async () => {
     await openList();
     await page.show(`#/call/${at(41)}`);
     await page.sees("Copy as curl");
@@ -183,7 +183,7 @@ describe("an opened call", () => {
     expect(page.recorder.posted.at(-1)?.body).toEqual({ a: String(at(41)), b: String(at(40)) });
   });
 
-  test("that does not exist says so", async () => {
+  test("that does not exist shows an error", async () => {
     await page.open("#/call/999999");
     await page.sees("There is no entry 999999.", ".mistake");
     page.browser.errors.length = 0;
@@ -216,7 +216,7 @@ test("the work of mcp-edge itself can be hidden in a recorded call", async () =>
 });
 
 describe("objects and faults", () => {
-  test("objects show what they store, and when they wake next", async () => {
+  test("objects show their storage and their next alarm", async () => {
     page.recorder.objects = [OBJECT];
     page.recorder.hasFaults = true;
     await page.open("#/objects");
@@ -229,7 +229,7 @@ describe("objects and faults", () => {
     expect(page.recorder.posted.at(-1)?.body).toEqual({ kind: "evict", object: OBJECT.id });
   });
 
-  test("faults that need a flag say so without it", async () => {
+  test("faults that require a flag are disabled without it", async () => {
     page.recorder.hasFaults = false;
     await page.open("#/objects");
     await page.sees("Reset and alarms need mcp-edge dev --faults", ".call");
@@ -269,7 +269,7 @@ describe("objects and faults", () => {
   });
 });
 
-test("texts of servers and clients are shown as text", async () => {
+test("HTML in texts of servers and clients is shown as text", async () => {
   const attack = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>";
   const rich = richEntry(String(at(70)));
   page.recorder.removeAll();
@@ -290,7 +290,7 @@ test("texts of servers and clients are shown as text", async () => {
   expect(await page.browser.run("[document.images.length, window.hacked ?? null]")).toEqual([0, null]);
 });
 
-test("says so while the recorder cannot be reached", async () => {
+test("shows a message while the recorder is not reachable", async () => {
   await page.open("");
   page.recorder.dropStreams();
   await page.sees("not connected to the recorder", ".timeline");

@@ -1,7 +1,7 @@
-/** What the page makes of results, of the server's views, and of recorded calls, without a browser. */
+/** How the page interprets results, views and recorded calls, without a browser. */
 import { describe, expect, test } from "vitest";
 import {
-  isLargeJson,
+  parseStructured,
   sizeOf,
   sourceOf,
   tokensOf,
@@ -29,7 +29,7 @@ describe("numbers and times", () => {
     expect(duration(ms)).toBe(text);
   });
 
-  test("prices, counts and times are short", () => {
+  test("formats prices, counts and times briefly", () => {
     expect([dollars(0), dollars(0.00042), dollars(4.626)]).toEqual(["$0", "$0.00042", "$4.63"]);
     expect([count(1, "row"), count(1_200, "row")]).toEqual(["1 row", "1,200 rows"]);
     expect(clock(Date.UTC(2026, 0, 2, 3, 4, 5, 6))).toMatch(/^\d\d:\d\d:05\.006$/);
@@ -38,7 +38,7 @@ describe("numbers and times", () => {
 });
 
 describe("content", () => {
-  test("is shown as an image or a sound only if its type and its bytes have a plain form", () => {
+  test("is shown as an image or audio only if its media type and its data are well-formed", () => {
     expect(sourceOf("image/png", "AAAA")).toBe("data:image/png;base64,AAAA");
     expect(sourceOf("image/png;charset=x", "AAAA")).toBe("data:image/png;charset=x;base64,AAAA");
     for (const [type, data] of [
@@ -57,9 +57,13 @@ describe("content", () => {
   });
 
   test("is JSON if it is an object or an array", () => {
-    expect(isLargeJson(' {"a":1}')).toEqual({ a: 1 });
-    expect(isLargeJson("[1]")).toEqual([1]);
-    expect([isLargeJson("1"), isLargeJson("{a}"), isLargeJson('"{}"')]).toEqual([undefined, undefined, undefined]);
+    expect(parseStructured(' {"a":1}')).toEqual({ a: 1 });
+    expect(parseStructured("[1]")).toEqual([1]);
+    expect([parseStructured("1"), parseStructured("{a}"), parseStructured('"{}"')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   test("does not repeat the structured result", () => {
@@ -69,7 +73,7 @@ describe("content", () => {
     expect(withoutDouble({ content: [text('{"a":1}')] })).toEqual([text('{"a":1}')]);
   });
 
-  test("for a model leaves out what is for the user only, and counts tokens of text", () => {
+  test("for a model omits content for the user, and estimates the tokens of text", () => {
     const pieces = toModelPieces({
       content: [
         { type: "text", text: "12345678" },
@@ -96,7 +100,7 @@ describe("content", () => {
 describe("a view", () => {
   const meta = (csp: object) => ({ ui: { csp } });
 
-  test("gets the hosts that it asks for only in the form of origins", () => {
+  test("gets access to requested hosts only if they are origins", () => {
     const hosts = readHosts(
       meta({
         connectDomains: ["https://api.example.com", "wss://x.example:8443", "https://*.example.com"],
@@ -115,7 +119,7 @@ describe("a view", () => {
     expect(readHosts(undefined)).toEqual({ connect: [], resource: [], frame: [] });
   });
 
-  test("has a policy in front of everything else, which loads nothing from elsewhere", () => {
+  test("begins with a policy that forbids external resources", () => {
     const page = withPolicy("  <!DOCTYPE html><script>1</script>");
     expect(page).toMatch(
       /^<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none';[^"<>]*"><script>1<\/script>$/,
@@ -136,7 +140,7 @@ describe("lists", () => {
     ...(group !== undefined && { _meta: { "mcp-edge/group": group } }),
   });
 
-  test("have items without a group first, and groups in the order in which they occur", () => {
+  test("show items without a group first, and groups in order of appearance", () => {
     const groups = groupByName([item("a", "Y"), item("b"), item("c", "X"), item("d", "Y"), item("e", 5)]);
     expect(groups.map(([name, of]) => [name, of.map((each) => each.name)])).toEqual([
       ["", ["b", "e"]],
@@ -145,13 +149,13 @@ describe("lists", () => {
     ]);
   });
 
-  test("are searched in all their texts, without regard to case", () => {
+  test("are searched in all their texts, ignoring case", () => {
     expect(isMatch(["Get Weather", undefined], "weather")).toBe(true);
     expect(isMatch(["a"], "b")).toBe(false);
     expect(isMatch([], "")).toBe(true);
   });
 
-  test("of resources are trees of their URIs, with single folders joined", () => {
+  test("of resources are trees of their URIs, with single folders merged", () => {
     const resource = (uri: string, group?: string) => ({ ...item(uri, group), uri });
     const tree = toTree([
       resource("file:///a/b/x.md", "G"),
@@ -191,7 +195,7 @@ describe("URI templates", () => {
     expect(expandTemplate(template, values)).toBe(uri);
   });
 
-  test("name their variables once", () => {
+  test("list each variable once", () => {
     expect(variablesOf("a{x}{?y,z*}{x}")).toEqual(["x", "y", "z"]);
   });
 });
@@ -199,14 +203,14 @@ describe("URI templates", () => {
 describe("recorded calls", () => {
   const summary = { ...sampleEntry(1), seq: 1 };
 
-  test("are found by all words, in whatever they show", () => {
+  test("match a filter if they contain all words", () => {
     for (const words of [["book"], ["input-required"], ["cursor"], ["question"], ["2026-07-28", "tools/call"]]) {
       expect(matches(summary, words, false)).toBe(true);
     }
     expect(matches(summary, ["book", "nothing"], false)).toBe(false);
   });
 
-  test("are left out as housekeeping only if they went well", () => {
+  test("are hidden as housekeeping only if they succeeded", () => {
     const list = { ...summary, method: "tools/list", marks: [] };
     expect(matches({ ...list, outcome: "ok" }, [], true)).toBe(false);
     expect(matches({ ...list, outcome: "ok" }, [], false)).toBe(true);
@@ -216,7 +220,7 @@ describe("recorded calls", () => {
     expect(matches(summary, [], true)).toBe(true);
   });
 
-  test("have lanes for client, Worker, each object and storage, and a list in the order of time", () => {
+  test("have lanes for the client, the Worker, each object and storage, and a chronological list", () => {
     const entry = { ...richEntry("1"), seq: 1 };
     const { lanes, events, totalMs } = toLanes(entry);
     expect(lanes.map(({ title, note }) => `${title} ${note}`.trim())).toEqual([
@@ -248,11 +252,11 @@ describe("recorded calls", () => {
     [{ id: 1, error: { code: -32602, message: "No" } }, "error -32602: No", true],
     [[{}, {}], "batch of 2", false],
     ["x", "not a message", true],
-  ])("describe the message %j as %s", (message, text, isBad) => {
+  ])("show the message %j as %s", (message, text, isBad) => {
     expect(describeMessage(message)).toEqual({ text, isBad });
   });
 
-  test("are drawn only where they are in view", () => {
+  test("are rendered only if they are visible", () => {
     expect(windowOf(0, 500, 50, 10_000)).toEqual({ first: 0, last: 18 });
     expect(windowOf(5_000, 500, 50, 10_000)).toEqual({ first: 92, last: 118 });
     expect(windowOf(500_000, 500, 50, 10_000)).toEqual({ first: 9_992, last: 10_000 });

@@ -1,5 +1,5 @@
 // @module-tag long
-/** What the recorder costs: the Worker that `mcp-edge dev` runs is the Worker that is deployed, byte for byte. */
+/** The recorder does not change the Worker: the bundle that `mcp-edge dev` runs is the deployed bundle, byte for byte. */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { Project } from "./dev-project.ts";
 
 const WRANGLER = join(import.meta.dirname, "../../node_modules/.bin/wrangler");
 
-/** Bundles a Worker as a deployment does, and returns the files by their names. */
+/** Bundles a Worker as for a deployment, and returns the files by name. */
 function bundle({ folder }: Project, config: string, environment: string | undefined): Record<string, string> {
   const out = `out-${config}`;
   const args = [WRANGLER, "deploy", "--dry-run", `--config=${config}`, `--outdir=${out}`];
@@ -22,13 +22,16 @@ function bundle({ folder }: Project, config: string, environment: string | undef
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, out, name), "latin1")]));
 }
 
-test.each([undefined, "staging"])("the bundle is the same with the recorder (environment %s)", async (environment) => {
-  using project = new Project();
-  const user = readUserConfig(project.folder, join(project.folder, "wrangler.toml"));
-  const copied = formatConfig(withTail(user?.config ?? {}, { environment }));
-  expect(copied).toContain("streaming_tail_consumers");
-  project.write(".mcp-edge.1.wrangler.json", copied);
-  const own = bundle(project, "wrangler.toml", environment);
-  expect(Object.keys(own)).toEqual(["index.js"]);
-  expect(bundle(project, ".mcp-edge.1.wrangler.json", environment)).toEqual(own);
-});
+test.each([undefined, "staging"])(
+  "the bundle with the recorder is the deployed bundle (environment %s)",
+  async (environment) => {
+    using project = new Project();
+    const user = readUserConfig(project.folder, join(project.folder, "wrangler.toml"));
+    const copied = formatConfig(withTail(user?.config ?? {}, { environment }));
+    expect(copied).toContain("streaming_tail_consumers");
+    project.write(".mcp-edge.1.wrangler.json", copied);
+    const own = bundle(project, "wrangler.toml", environment);
+    expect(Object.keys(own)).toEqual(["index.js"]);
+    expect(bundle(project, ".mcp-edge.1.wrangler.json", environment)).toEqual(own);
+  },
+);

@@ -1,5 +1,5 @@
 // @module-tag long
-/** Recordings that are copied as tests: they pass against the same server, and fail when the server has changed. */
+/** Recordings that are copied as tests pass against the same server, and fail after the server has changed. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -61,7 +61,7 @@ afterAll(async () => {
 
 const CAPABLE = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
 
-/** A name with the characters that end strings of JavaScript and begin expressions in them. */
+/** A name with the characters that end JavaScript strings and begin template expressions. */
 const QUOTED_NAME = ["Ada \"'`$", "{}"].join("");
 
 /** Makes the calls that are recorded. */
@@ -173,7 +173,7 @@ test("20 recordings pass as tests, and fail when the server has changed", { time
   expect(same.passed).toHaveLength(entries.length);
   writeProject("Howdy");
   const changed = runTests();
-  // What an exception says is not shown to clients, so that this one answers the same.
+  // Clients do not receive the message of an exception, so this response does not change.
   expect(changed.passed.filter((title) => !title.includes("boom"))).toEqual([]);
   expect(changed.failed.length).toBeGreaterThanOrEqual(20);
 });

@@ -1,5 +1,5 @@
 // @module-tag long
-/** Faults on purpose in `mcp-edge dev --faults`, on the real wrangler: what they do, and what the recording shows of them. */
+/** Fault injection with `mcp-edge dev --faults` on the real wrangler: the effects of faults, and how they are recorded. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -70,7 +70,7 @@ async function clockObject(): Promise<ObjectState> {
   return objects.find(({ className }) => className === "Clock") as ObjectState;
 }
 
-test("an object can be evicted and reset: the next call meets a new instance", async () => {
+test("an object can be evicted and reset, and the next call reaches a new instance", async () => {
   const first = await call("instance");
   expect(await call("instance")).toBe(first);
   const { id, name } = await clockObject();
@@ -83,7 +83,7 @@ test("an object can be evicted and reset: the next call meets a new instance", a
   expect(await fault({ kind: "abort", object: "0".repeat(64) })).toMatchObject({ done: false });
 });
 
-test("the clock moves, and alarms that are due run and are recorded", async () => {
+test("advancing the clock runs due alarms, which are recorded", async () => {
   expect(await call("wake")).toBe("set");
   const { id, alarmAtMs = 0 } = await clockObject();
   expect(alarmAtMs).toBeGreaterThan(Date.now() + 50 * 60_000);
@@ -102,7 +102,7 @@ test("the clock moves, and alarms that are due run and are recorded", async () =
   expect(summaries.filter(({ http }) => http?.path.includes("control"))).toEqual([]);
 });
 
-test("a running stream can be cut, and the answer to a question can be late", async () => {
+test("a running stream can be cut, and answers to questions can be delayed", async () => {
   const client = await LegacyClient.open(dev.url(), { capabilities: { elicitation: {} } });
   const headers = { "Mcp-Session-Id": client.sessionId, "MCP-Protocol-Version": "2025-11-25" };
   const open = (id: number, name: string) =>
@@ -130,7 +130,7 @@ test("a running stream can be cut, and the answer to a question can be late", as
   expect(await fault({ kind: "delay", ms: 0 })).toMatchObject({ done: true });
 });
 
-test("workerd can be killed, and serves again with the same state", async () => {
+test("workerd can be killed, and restarts with the same state", async () => {
   const client = await LegacyClient.open(dev.url());
   expect(await fault({ kind: "kill" })).toMatchObject({ done: true });
   await until("the next answer", async () => {
@@ -140,7 +140,7 @@ test("workerd can be killed, and serves again with the same state", async () => 
   });
 });
 
-test("SIGTERM removes the entry beside the Worker's own", async () => {
+test("SIGTERM removes the main module that was written for --faults", async () => {
   const entries = () => readdirSync(join(project.folder, "src")).filter((name) => name.startsWith(".mcp-edge"));
   expect(entries()).toHaveLength(1);
   await dev.stop();

@@ -63,7 +63,7 @@ export class Project implements Disposable {
     writeFileSync(file, text);
   }
 
-  /** Starts `mcp-edge dev`, and waits until it says that the server is ready. */
+  /** Starts `mcp-edge dev`, and waits until it reports that the server is ready. */
   async dev(...args: readonly string[]): Promise<Dev> {
     const port = await choosePort();
     const dev = new Dev(this.folder, port, args);
@@ -117,7 +117,7 @@ export class Dev implements AsyncDisposable {
     return (await response.json()) as T;
   }
 
-  /** Returns the newest entry that meets a condition, once its Worker has reported its end. */
+  /** Returns the newest entry that meets a condition, once the tail Worker has reported the end of its invocation. */
   async entry(what: string, isFound: (summary: Summary) => boolean): Promise<Entry> {
     let entry: Entry | undefined;
     await until(what, async () => {
@@ -129,7 +129,7 @@ export class Dev implements AsyncDisposable {
     return entry as Entry;
   }
 
-  /** Ends it as `kill` does, and waits until all of its processes have ended. */
+  /** Sends SIGTERM, and waits until all processes have ended. */
   async stop(): Promise<void> {
     this.child.kill("SIGTERM");
     await until("the end of mcp-edge dev", () => this.hasEnded && !this.#isGroupAlive());

@@ -1,5 +1,5 @@
 // @module-tag long
-/** `mcp-edge dev` on the real wrangler: what clients, the terminal and the routes of the recorder see. */
+/** `mcp-edge dev` on the real wrangler, as seen by clients, in the terminal, and through the routes of the recorder. */
 import { readdirSync } from "node:fs";
 import { request } from "node:http";
 import { stripVTControlCharacters } from "node:util";
@@ -43,7 +43,7 @@ describe("mcp-edge dev", () => {
     expect(output).not.toContain("mcp-edge-recorder");
   });
 
-  test("says where wrangler would listen, and does not list its own look at the server", async () => {
+  test("listens where wrangler would listen, and does not record its own requests to the server", async () => {
     const output = strip(dev.output);
     expect(output).toContain(`Ready on ${dev.origin}`);
     expect(output).toContain(`Recorded calls: ${dev.origin}/__mcp-edge/`);
@@ -51,7 +51,7 @@ describe("mcp-edge dev", () => {
     expect(summaries.filter(({ client }) => client?.name === "mcp-edge dev")).toEqual([]);
   });
 
-  test("the Worker sees the URL and the headers that the client has sent", async () => {
+  test("the Worker receives the URL and the headers that the client sent", async () => {
     const seen = await new Promise<{ url: string; headers: [string, string][] }>((resolve, reject) => {
       const { port } = new URL(dev.origin);
       const headers = { host: "my.localhost:1234", "X-Odd": "1" };
@@ -68,7 +68,7 @@ describe("mcp-edge dev", () => {
     expect(names).toEqual(expect.arrayContaining(["host", "x-odd"]));
   });
 
-  test("the exception of a call has the reference that the client received, and its place in the source", async () => {
+  test("the exception of a call has the reference that the client received, and its position in the source", async () => {
     const text = await (await new ModernClient(dev.url()).call("boom")).text();
     const [reference = ""] = /[\da-f]{8}-[\da-f-]{27}/.exec(text) ?? [];
     const entry = await dev.entry("the call", ({ target }) => target === "boom");
@@ -77,7 +77,7 @@ describe("mcp-edge dev", () => {
     expect(exceptions[0]?.stack).toContain("src/index.ts:");
   });
 
-  test("streams pass at once, and a cut of the client is recorded", async () => {
+  test("streams are forwarded immediately, and a disconnect of the client is recorded", async () => {
     const client = await LegacyClient.open(dev.url());
     const params = { name: "wait", arguments: {}, _meta: { progressToken: 1 } };
     const message = { jsonrpc: "2.0", id: 9, method: "tools/call", params };
@@ -92,7 +92,7 @@ describe("mcp-edge dev", () => {
     });
   });
 
-  test("the routes are refused to other hosts, origins and sites, and changes need the header", async () => {
+  test("the routes refuse other hosts, origins and sites, and state-changing requests without the header", async () => {
     const url = dev.url("/__mcp-edge/api/entries");
     const { port } = new URL(dev.origin);
     const statusOf = (headers: Record<string, string>, method = "GET", path = "/__mcp-edge/api/entries") =>
@@ -115,14 +115,14 @@ describe("mcp-edge dev", () => {
     expect(await dev.api("entries")).toEqual([]);
   });
 
-  test("SIGTERM ends all processes and removes the copy of the configuration", async () => {
+  test("SIGTERM ends all processes and removes the copied configuration", async () => {
     expect(readdirSync(project.folder).filter((name) => name.startsWith(".mcp-edge"))).toHaveLength(1);
     await dev.stop();
     expect(readdirSync(project.folder).filter((name) => name.startsWith(".mcp-edge"))).toEqual([]);
   });
 });
 
-test("--env records the environment, --verbose shows wrangler's lines too, and --contents shows what was said", {
+test("--env records the environment, --verbose prints wrangler's lines, and --contents records contents", {
   timeout: 2 * START_MS,
 }, async () => {
   await using dev = await project.dev("--env", "staging", "--verbose", "--contents");
@@ -135,7 +135,7 @@ test("--env records the environment, --verbose shows wrangler's lines too, and -
   );
 });
 
-test("--no-record is wrangler alone, and copies of processes that were killed are removed at the next start", {
+test("--no-record runs only wrangler, and the next start removes the copies of killed processes", {
   timeout: 3 * START_MS,
 }, async () => {
   using project = new Project();

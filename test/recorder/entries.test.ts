@@ -1,4 +1,4 @@
-/** What the entries of calls to a Worker contain, of both eras. */
+/** The contents of entries for calls to a Worker, in both eras. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Entry } from "../../src/recorder/entry.ts";
 import { newKeys } from "../../src/testing/index.ts";
@@ -37,7 +37,7 @@ afterAll(() => recorded[Symbol.asyncDispose]());
 const calls = (tool: string) => (entry: Entry) => entry.target === tool;
 
 describe("a modern call", () => {
-  test("names client, version, tool and outcome, and touches no object", async () => {
+  test("records client, version, tool and outcome, and invokes no object", async () => {
     await (await new ModernClient(recorded.url("/mcp")).call("plain", { city: "Oslo" })).text();
     const entry = await recorded.entry("the call", calls("plain"));
     expect(entry).toMatchObject({
@@ -66,7 +66,7 @@ describe("a modern call", () => {
     });
   });
 
-  test("shows the exception behind a reference", async () => {
+  test("records the exception whose reference the client received", async () => {
     const response = await new ModernClient(recorded.url("/mcp")).call("boom");
     const [reference = ""] = /[\da-f]{8}-[\da-f-]{27}/.exec(await response.text()) ?? [];
     const entry = await recorded.entry("the call", calls("boom"));
@@ -100,7 +100,7 @@ describe("a modern call", () => {
 });
 
 describe("a legacy session", () => {
-  test("shows objects with their roles, progress, rows and the messages of the stream", async () => {
+  test("records objects with their roles, progress, rows and the messages of the stream", async () => {
     const client = await LegacyClient.open(recorded.url("/mcp"));
     await (await client.call("steps", {}, { progressToken: "token" })).text();
     const entry = await recorded.entry("the call", calls("steps"));
@@ -122,7 +122,7 @@ describe("a legacy session", () => {
     expect(shown.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(entry.counts.rowsWritten);
   });
 
-  test("links the answer of the client with the question", async () => {
+  test("links the client's answer to the question", async () => {
     const client = await LegacyClient.open(recorded.url("/mcp"), { capabilities: { elicitation: {} } });
     const response = await client.call("ask");
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -146,7 +146,7 @@ describe("a legacy session", () => {
     expect(order).toEqual(["client", "server", "client", "server"]);
   });
 
-  test("names what is refused", async () => {
+  test("records the reason of refused requests", async () => {
     const client = await LegacyClient.open(recorded.url("/mcp"));
     const { sessionId, ...rest } = client;
     expect(sessionId).toBeDefined();
@@ -157,7 +157,7 @@ describe("a legacy session", () => {
   });
 });
 
-test("an alarm is an entry of its own, with the object that it ran in, and is linked with the call that created the task", async () => {
+test("an alarm is a separate entry with its object, and is linked to the call that created the task", async () => {
   const client = new TaskClient(recorded.url("/mcp"));
   await client.finish(await client.start("background"));
   const call = await recorded.entry("the call", calls("background"));

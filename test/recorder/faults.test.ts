@@ -1,6 +1,7 @@
 // @module-tag long
 /**
- * Twenty faults that were planted before the recorder was written. For each, the entry names the place: the servers are in `fixtures`.
+ * Twenty faults that were defined before the recorder was written. Each has a finding with its location. The servers are in
+ * `fixtures`.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Entry, Finding } from "../../src/recorder/entry.ts";
@@ -38,7 +39,7 @@ async function findingOf(
   return found;
 }
 
-/** The findings of an entry that has ended. */
+/** Returns the findings of an entry that has ended. */
 async function findingsOf(recorded: RecordedWorker, target: string): Promise<readonly Finding[]> {
   const entry = await recorded.entry(
     `the call of ${target}`,
@@ -60,7 +61,7 @@ describe("storage", () => {
   });
   afterAll(() => recorded[Symbol.asyncDispose]());
 
-  test("1: a statement for each of 200 items", async () => {
+  test("1: finds one statement for each of 200 items", async () => {
     await (await client.call("names")).text();
     const { where, what } = await findingOf(recorded, /^Repeated 200 times: exec SELECT name FROM item WHERE id = \?/);
     expect(where).toMatch(/^Store [\da-f]{8}$/);
@@ -71,7 +72,7 @@ describe("storage", () => {
     ["2026-07-28", /^the Worker$/],
     ["2025-11-25", /^McpObject [\da-f]{8}, session$/],
   ])(
-    "1: a call of an object for each of 200 items, and no finding about its awaited calls (%s)",
+    "1: finds one call to an object for each of 200 items, and does not report the awaited calls as late work (%s)",
     async (version, place) => {
       const caller = version === "2026-07-28" ? client : await LegacyClient.open(recorded.url("/mcp"));
       await (await caller.call("calls")).text();
@@ -87,13 +88,13 @@ describe("storage", () => {
     },
   );
 
-  test("9: a statement that reads all rows", async () => {
+  test("9: finds a statement that reads all rows", async () => {
     await (await client.call("search")).text();
     const { where } = await findingOf(recorded, /^One statement read 1[56]\d\d rows: exec SELECT \* FROM item/);
     expect(where).toMatch(/^table item, Store [\da-f]{8}$/);
   });
 
-  test("7: a tool that claims readOnlyHint and writes", async () => {
+  test("7: finds a tool with readOnlyHint that writes", async () => {
     await (await client.call("count")).text();
     const { where } = await findingOf(recorded, /^The tool has readOnlyHint but writes data: exec INSERT INTO item/);
     expect(where).toMatch(/^Store [\da-f]{8}$/);
@@ -117,7 +118,7 @@ describe("time", () => {
   });
   afterAll(() => recorded[Symbol.asyncDispose]());
 
-  test("2: work that goes on after the result, because an await is missing", async () => {
+  test("2: finds work that continues after the result because an await is missing", async () => {
     await (await client.call("lost")).text();
     const { where } = await findingOf(
       recorded,
@@ -126,7 +127,7 @@ describe("time", () => {
     expect(where).toBe("the Worker");
   });
 
-  test("2, in a session: the handler runs in the object of the session", async () => {
+  test("2, in a session: finds late work in the object of the session", async () => {
     const session = await LegacyClient.open(recorded.url("/mcp"));
     await (await session.call("lost")).text();
     const { where } = await findingOf(
@@ -137,7 +138,7 @@ describe("time", () => {
     expect(where).toMatch(/^McpObject [\da-f]{8}, session$/);
   });
 
-  test("2, with a call of an object that the handler does not await", async () => {
+  test("2, with an object: finds a call that the handler does not await", async () => {
     await (await client.call("forgotten")).text();
     const { where } = await findingOf(
       recorded,
@@ -146,7 +147,7 @@ describe("time", () => {
     expect(where).toMatch(/^Poller [\da-f]{8}$/);
   });
 
-  test("another server refuses a request, and the tool reports something else", async () => {
+  test("finds a request that another server refused, although the tool reports something else", async () => {
     await (await client.call("limited")).text();
     const { where, why, entry } = await findingOf(
       recorded,
@@ -156,7 +157,7 @@ describe("time", () => {
     expect(entry.invocations.flatMap(({ spans }) => spans.map(({ status }) => status))).toEqual([429]);
   });
 
-  test("5: another server that takes most of the time", async () => {
+  test("5: finds another server that takes most of the time", async () => {
     await (await client.call("slow")).text();
     await findingOf(
       recorded,
@@ -164,7 +165,7 @@ describe("time", () => {
     );
   });
 
-  test("20: a request to another server that is not answered and has no time limit", async () => {
+  test("20: finds an unanswered request to another server without a timeout", async () => {
     const leave = new AbortController();
     const call = client.call("silent", {}, { signal: leave.signal }).catch(() => undefined);
     const { entry, why } = await findingOf(recorded, /^No response for \d+ s: fetch/);
@@ -173,7 +174,7 @@ describe("time", () => {
     await call;
   });
 
-  test("4: an alarm that sets the next one each time", async () => {
+  test("4: finds an alarm that always sets the next alarm", async () => {
     await (await client.call("poll")).text();
     const { where, entry } = await findingOf(
       recorded,
@@ -182,13 +183,13 @@ describe("time", () => {
     expect([where.startsWith("Poller "), entry.kind]).toEqual([true, "alarm"]);
   });
 
-  test("18: an object that stays awake because a timer is pending", async () => {
+  test("18: finds an object that stays in memory because a timer is pending", async () => {
     await (await client.call("linger")).text();
     const { where } = await findingOf(recorded, /^The object stayed in memory for \d+ s after its response/);
     expect(where).toMatch(/^Poller [\da-f]{8}$/);
   });
 
-  test("a call without a fault has no finding", async () => {
+  test("a call without a fault has no findings", async () => {
     await (await client.call("fine")).text();
     expect(await findingsOf(recorded, "fine")).toEqual([]);
   });
@@ -206,7 +207,7 @@ describe("handlers", () => {
   });
   afterAll(() => recorded[Symbol.asyncDispose]());
 
-  /** Answers the questions of a call until it has a result, or as often as is said. */
+  /** Answers the questions of a call until it has a result, or until the maximum number of rounds. */
   async function answer(tool: string, rounds: number): Promise<void> {
     let more: object = {};
     for (let round = 0; round < rounds; round += 1) {
@@ -222,7 +223,7 @@ describe("handlers", () => {
     }
   }
 
-  test("3: a step that is not deterministic, with both questions in the error", async () => {
+  test("3: finds a handler that is not deterministic, with both questions in the error", async () => {
     await answer("dice", 4);
     const { what, entry } = await findingOf(recorded, /^KitError: In a repeated run, the handler asked/);
     expect(what).toMatch(/asked "elicitation-\w+", but not "elicitation-\w+" again, which was answered/);
@@ -230,7 +231,7 @@ describe("handlers", () => {
     expect(codes).toContain("replay-diverged");
   });
 
-  test("6: the exception behind a reference, with its place in the source", async () => {
+  test("6: finds the exception behind a reference, with its position in the source", async () => {
     const text = await (await client.call("boom")).text();
     const [reference] = /[\da-f]{8}-[\da-f-]{27}/.exec(text) ?? [];
     const { where, what } = await findingOf(recorded, /^RangeError: the index 7 is out of range/);
@@ -238,25 +239,25 @@ describe("handlers", () => {
     expect(where).toMatch(/^at Object\.handler \(.+:\d+:\d+\)$/);
   });
 
-  test("8: a result that does not fit its schema", async () => {
+  test("8: finds a result that does not match its schema", async () => {
     await (await client.call("misfit")).text();
     await findingOf(recorded, /^KitError: The result of tool "misfit" does not fit its output schema/);
   });
 
-  test("10: the same question again and again, in rounds", async () => {
+  test("10: finds a question that is repeated in each round", async () => {
     await answer("insist", 5);
     const { what, where } = await findingOf(recorded, /^The same question was asked \d times: elicitation\/create/);
     expect([Number(/\d/.exec(what)?.[0]) >= 3, where]).toEqual([true, "insist"]);
   });
 
-  test("19: 1,000 progress notifications", async () => {
+  test("19: finds 1,000 progress notifications in one call", async () => {
     const session = await LegacyClient.open(recorded.url("/mcp"));
     await (await session.call("flood", {}, { progressToken: 1 })).text();
     const { where } = await findingOf(recorded, /^1000 progress notifications in one call/);
     expect(where).toBe("flood");
   });
 
-  test("16: a stream that the client cuts before the result", async () => {
+  test("16: finds a stream that the client closes before the result", async () => {
     const session = await LegacyClient.open(recorded.url("/mcp"));
     const stream = await openStream(recorded.url("/mcp"), callOf("wait", session));
     await stream.waitFor("progress", ({ messages }) => messages.length > 1);
@@ -268,7 +269,7 @@ describe("handlers", () => {
     expect([where, entry.outcome]).toEqual(["ladder 1.0.0", "cut-by-client"]);
   });
 
-  test("17: a stream that ends without a result, because its object was reset", async () => {
+  test("17: finds a stream that ends without a result because its object was reset", async () => {
     const session = await LegacyClient.open(recorded.url("/mcp"));
     const stream = await openStream(recorded.url("/mcp"), callOf("wait", session));
     await stream.waitFor("progress", ({ messages }) => messages.length > 1);
@@ -326,7 +327,7 @@ describe("callers", () => {
     return new ModernClient(recorded.url("/mcp")).call(tool, {}, { headers: { ...authorization, ...headers } });
   };
 
-  test("11: a client that opens a session for each call", async () => {
+  test("11: finds a client that opens a session for each call", async () => {
     const token = await tokenOf("opener");
     for (let round = 0; round < 3; round += 1) {
       const session = await LegacyClient.open(recorded.url("/mcp"), { token, silent: true });
@@ -336,7 +337,7 @@ describe("callers", () => {
     expect([where, entry.method]).toEqual(["ladder 1.0.0", "initialize"]);
   });
 
-  test("12: a client that ignores Retry-After", async () => {
+  test("12: finds a client that ignores Retry-After", async () => {
     const token = await tokenOf("hurry");
     const statuses: number[] = [];
     for (let round = 0; round < 9; round += 1) {
@@ -349,7 +350,7 @@ describe("callers", () => {
     expect(where).toBe("Retry-After");
   });
 
-  test("13: a token that is for another server", async () => {
+  test("13: finds a token that was issued for another server", async () => {
     const token = await tokenOf("ada", { aud: "https://other.example.com/mcp" });
     expect((await call(token, "read")).status).toBe(401);
     const { where } = await findingOf(
@@ -359,12 +360,12 @@ describe("callers", () => {
     expect(where).toContain("aud");
   });
 
-  test("14: a scope is missing", async () => {
+  test("14: finds a missing scope", async () => {
     expect((await call(await tokenOf("bob"), "write")).status).toBe(403);
     await findingOf(recorded, /^The token lacks a scope\. Required: notes:write/);
   });
 
-  test("15: a page of an origin that is not allowed", async () => {
+  test("15: finds a page whose origin is not allowed", async () => {
     const response = await call(await tokenOf("eve"), "read", { origin: "https://app.example.com" });
     expect(response.status).toBe(403);
     const { why } = await findingOf(
@@ -374,13 +375,13 @@ describe("callers", () => {
     expect(why).toContain('allowedOrigins: ["https://app.example.com"]');
   });
 
-  test("no token is in what was recorded", async () => {
+  test("no recorded value contains a token", async () => {
     const shown = JSON.stringify([...recorded.recorder.entries()]);
     expect(shown).not.toMatch(/eyJ/);
   });
 });
 
-test("8, of any server: the result is checked against the schema that the server has listed", () => {
+test("8, for any server: checks the result against the listed output schema", () => {
   const recorder = new Recorder({
     contents: false,
     endpointPath: "/mcp",

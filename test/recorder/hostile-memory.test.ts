@@ -1,5 +1,5 @@
 // @module-tag long
-/** What clients and servers can make the recorder keep: a bounded amount, whatever they send. */
+/** Clients and servers cannot exhaust the memory of the recorder, whatever they send. */
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { heldBytes } from "../../src/node/record/proxy/body-reader.ts";
@@ -7,7 +7,7 @@ import type { TailEvent } from "../../src/recorder/tail/tail-event.ts";
 import { until } from "../../src/testing/until.ts";
 import { CALL, closers, createRecorder, events, exchange, json, RESULT, start } from "./behind-proxy.ts";
 
-test("20,000 exchanges that do not end, with their objects, are bounded", () => {
+test("20,000 exchanges that do not end, with their objects, use a limited amount of memory", () => {
   const recorder = createRecorder();
   const event = (trace: string, span: string | undefined): TailEvent => ({
     invocation: `${trace}.${span ?? "root"}`,
@@ -32,12 +32,12 @@ test("20,000 exchanges that do not end, with their objects, are bounded", () => 
   }
   expect(recorder.size.entries).toBeLessThanOrEqual(10_000);
   expect(recorder.size.characters).toBeLessThanOrEqual(64 * 1024 * 1024);
-  // Late events of entries that were removed.
+  // Late events of evicted entries.
   recorder.takeTail([{ ...event("0", undefined), event: { type: "outcome", outcome: "ok" } }]);
   expect(recorder.entry("1")).toBeUndefined();
 });
 
-test("a stream of 40 MB of notifications passes, and its entry keeps a bounded part, the result, and the number of the rest", async () => {
+test("a stream of 40 MB is forwarded, and its entry stores a part, the result and the number of omitted messages", async () => {
   const text = "x".repeat(1_000);
   const one = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"${text}"}}`;
   const entry = await exchange(CALL, events(...Array.from({ length: 40_000 }, () => one), RESULT));
@@ -46,14 +46,14 @@ test("a stream of 40 MB of notifications passes, and its entry keeps a bounded p
   expect(entry.messages.length + (entry.omitted?.messages ?? 0)).toBe(40_002);
 });
 
-test("an event without an end, and a body of 20 MB, pass and are not kept", async () => {
+test("an event without an end and a body of 20 MB are forwarded but not stored", async () => {
   const endless = { type: "text/event-stream", body: `data: ${"x".repeat(20_000_000)}` };
   expect(JSON.stringify(await exchange(CALL, endless)).length).toBeLessThan(2_000);
   const large = CALL.replace("{}", `{"text":"${"x".repeat(20_000_000)}"}`);
   expect(JSON.stringify(await exchange(large, json(RESULT))).length).toBeLessThan(2_000);
 });
 
-test("bodies that do not end hold a bounded amount of memory together, and release it when they are cut", async () => {
+test("bodies that do not end share a limited amount of memory, and release it when their connections are lost", async () => {
   const { port } = await start(json(RESULT));
   const head =
     "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n";

@@ -1,4 +1,4 @@
-/** What clients and servers can do to the recorder with what they say: nothing that ends it or controls the terminal. */
+/** Messages of clients and servers cannot crash the recorder or control the terminal. */
 import { describe, expect, test } from "vitest";
 import { formatLine } from "../../src/node/record/line.ts";
 import { CALL, events, exchange, json, RESULT } from "./behind-proxy.ts";
@@ -33,20 +33,23 @@ describe.each([true, false])("JSON that is nested 100,000 levels deep (contents:
       CALL,
       json(RESULT.replace("[]", `[],"inputRequests":{"a":{"method":"m","params":{"url":${DEEP}}}}`)),
     ],
-  ])("in %s passes, and the entry is bounded", async (_, body, response) => {
+  ])("in %s is forwarded, and the entry is limited in size", async (_, body, response) => {
     const entry = await exchange(body, response, contents);
     expect(JSON.stringify(entry).length).toBeLessThan(10_000);
   });
 });
 
-test.each([true, false])("no text of a client or server controls the terminal (contents: %s)", async (contents) => {
-  const evil = "\\u001b]0;title\\u0007\\u001b[2J\\r\\nFAKE LINE\\u2028\\u202e\\u009b1m";
-  const meta = `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"${evil}","version":"${evil}"},"io.modelcontextprotocol/protocolVersion":"${evil}"}`;
-  const body = CALL.replace('"name":"x"', `"name":"${evil}",${meta}`);
-  const error = `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"${evil}"}}`;
-  const entry = await exchange(body, json(error), contents);
-  const line = formatLine(entry);
-  expect(line).toMatch(/^\d\d:\d\d:\d\d {2}/);
-  expect(line).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
-  expect(line.length).toBeLessThan(500);
-});
+test.each([true, false])(
+  "text from clients and servers cannot control the terminal (contents: %s)",
+  async (contents) => {
+    const evil = "\\u001b]0;title\\u0007\\u001b[2J\\r\\nFAKE LINE\\u2028\\u202e\\u009b1m";
+    const meta = `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"${evil}","version":"${evil}"},"io.modelcontextprotocol/protocolVersion":"${evil}"}`;
+    const body = CALL.replace('"name":"x"', `"name":"${evil}",${meta}`);
+    const error = `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"${evil}"}}`;
+    const entry = await exchange(body, json(error), contents);
+    const line = formatLine(entry);
+    expect(line).toMatch(/^\d\d:\d\d:\d\d {2}/);
+    expect(line).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
+    expect(line.length).toBeLessThan(500);
+  },
+);

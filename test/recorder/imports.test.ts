@@ -5,9 +5,9 @@ import { importsOf } from "../../scripts/rooms.ts";
 
 const FOLDER = join(import.meta.dirname, "../../src/recorder");
 
-test("the recorder imports only the rooms basics and protocol of core, and no package", () => {
+test("the recorder imports only core/basics and core/protocol, and no packages", () => {
   const all = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-  // A room of its own, which runs in Workers only.
+  // A separate room, which only runs in Workers.
   const files = all.filter((file) => !/^worker./.test(file));
   expect(files.length).toBeGreaterThan(10);
   const outside = files.flatMap((file) => {

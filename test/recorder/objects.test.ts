@@ -1,4 +1,4 @@
-/** Objects as they are now, read from their databases while workerd runs. */
+/** The current state of objects, read from their databases while workerd runs. */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ObjectReader } from "../../src/node/record/objects/object-states.ts";
@@ -56,7 +56,7 @@ async function find(what: string, isFound: (state: ObjectState) => boolean): Pro
   return found as ObjectState;
 }
 
-test("an object of the author shows its tables and keys, without contents", async () => {
+test("an object of the author shows its tables and keys, but not their contents", async () => {
   await (await new ModernClient(recorded.url("/mcp")).call("shelve")).text();
   const shelf = await find("the shelf", ({ className, tables }) => className === "Shelf" && tables.length > 0);
   expect(shelf.awake).toBe(true);
@@ -69,7 +69,7 @@ test("an object of the author shows its tables and keys, without contents", asyn
   expect(shelf.entries).toContain(call.id);
 });
 
-test("sessions, tasks and keys show what they are, their alarms, and no stored value", async () => {
+test("sessions, tasks and keys show their roles and alarms, but no stored values", async () => {
   const session = await LegacyClient.open(recorded.url("/mcp"));
   await (await session.call("steps", {}, { progressToken: 1 })).text();
   const tasks = new TaskClient(recorded.url("/mcp"));
@@ -90,7 +90,7 @@ test("sessions, tasks and keys show what they are, their alarms, and no stored v
   expect(JSON.stringify(await reader.states())).not.toContain(session.sessionId);
 });
 
-test("reading wakes no object", async () => {
+test("reading the state does not wake objects", async () => {
   const all = await reader.states();
   const [{ id = "" } = {}] = all.filter(({ role }) => role === "task");
   await recorded.worker.evict("McpObject", id);
@@ -98,7 +98,7 @@ test("reading wakes no object", async () => {
   expect(await recorded.worker.evict("McpObject", id)).toBe(0);
 });
 
-test("with contents, an object of the author shows its values without secrets", async () => {
+test("with contents, an object of the author shows its values, but not its secrets", async () => {
   const recorder = new Recorder({ contents: true, endpointPath: "/mcp", hash: (text) => text });
   const folder = join(recorded.worker.stateFolder, "do");
   const open = new ObjectReader({ folder, workerName: "worker" }, recorder);
@@ -110,12 +110,15 @@ test("with contents, an object of the author shows its values without secrets", 
 });
 
 test.each(["claim:x", "entry/000001/0000", "keys", "objects", "proofs/1", "rates", "start/0000", "user/me", "session"])(
-  "the role of an object that stores %s is the one that the Worker finds",
+  "an object that stores %s has the same role as in the Worker",
   (key) => {
     expect(roleOfKey(key)).toBe(storedRole({ list: () => [[key, 1]] }));
   },
 );
 
-test.each([[hubName(0)], [hubName(3, 2)], [KEYS_NAME]])("the role of an object named %s is found", (name) => {
-  expect(roleOfName(name)).toBe(name.split(":")[0]);
-});
+test.each([[hubName(0)], [hubName(3, 2)], [KEYS_NAME]])(
+  "the role of an object is inferred from the name %s",
+  (name) => {
+    expect(roleOfName(name)).toBe(name.split(":")[0]);
+  },
+);

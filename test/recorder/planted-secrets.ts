@@ -1,10 +1,10 @@
-/** Exchanges with random secrets in every place where clients, servers and Workers put them. */
+/** Exchanges with random secrets in every place where clients, servers and Workers send them. */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Header } from "../../src/recorder/entry.ts";
 import type { Recorder } from "../../src/recorder/recorder.ts";
 import type { TailEvent, TailEventBody } from "../../src/recorder/tail/tail-event.ts";
 
-/** The forms of secrets, each random. */
+/** The formats of random secrets. */
 const FORMS: readonly (() => string)[] = [
   () => randomBytes(16).toString("hex"),
   () => randomBytes(24).toString("base64url"),
@@ -17,7 +17,7 @@ const FORMS: readonly (() => string)[] = [
   () => `${randomBytes(4).toString("hex")}@${randomBytes(4).toString("hex")}!"'\\\u00e9`,
 ];
 
-/** Secrets that people choose. Nothing but their place tells them from other texts. */
+/** Secrets that users choose. Only their location distinguishes them from other text. */
 const PHRASES = ["correct horse battery staple", "opensesame", "Winter2026", "my dog is called Rex", "hunter2hunter2"];
 
 /** Returns a random secret. */
@@ -26,7 +26,7 @@ export function newSecret(): string {
   return form();
 }
 
-/** Returns a secret of any kind, with something random, so that it is not found by chance. */
+/** Returns a secret of any kind with a random part, so that it cannot occur by chance. */
 export function newText(): string {
   const phrase = PHRASES[Math.floor(Math.random() * PHRASES.length)] ?? "";
   return Math.random() < 0.3 ? `${phrase} ${randomBytes(3).toString("hex")}` : newSecret();
@@ -34,15 +34,15 @@ export function newText(): string {
 
 /** An exchange with its secrets. */
 export interface Planted {
-  /** What must not be shown without `--contents`. */
+  /** Values that must not be shown without `--contents`. */
   readonly contents: readonly string[];
-  /** What must never be shown. */
+  /** Values that must never be shown. */
   readonly tokens: readonly string[];
 }
 
 let exchanges = 0;
 
-/** Records one exchange of a tool call with secrets everywhere. `repeat` is a token that the server repeats in its texts. */
+/** Records a tool call with secrets everywhere. `repeat` is a token that the server repeats in its texts. */
 export function recordPlanted(recorder: Recorder): Planted {
   exchanges += 1;
   const id = `planted.${exchanges}`;
@@ -223,7 +223,7 @@ function takeSpans(recorder: Recorder, exchange: string, next: () => string, tok
   }
 }
 
-/** Returns the secrets that a text contains, as they are, or as JSON or a URL would write them. */
+/** Returns the secrets that a text contains, unchanged or encoded in JSON or a URL. */
 export function findSecrets(text: string, secrets: Iterable<string>): string[] {
   const found: string[] = [];
   for (const secret of secrets) {

@@ -1,4 +1,7 @@
-/** The Worker of `recorder()`: it receives the tail of another Worker on workerd, keeps the last calls, and shows them to callers. */
+/**
+ * The Worker of `recorder()`, which receives the tail events of another Worker on workerd, and stores and shows its last
+ * calls.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseRecording } from "../../src/recorder/recording/file.ts";
 import { prepare } from "../../src/testing/configuration.ts";
@@ -89,7 +92,7 @@ async function listed(what: string, isFound: (call: Listed) => boolean): Promise
 
 const server = () => worker.url("/server");
 
-test("keeps a modern call with its method and tool, its log line and its exception, without what they say", async () => {
+test("stores a modern call with its method, tool, log line and exception, but without their contents", async () => {
   await (await new ModernClient(server()).call("hello", { key: "argument-secret-4711" })).text();
   await (
     await new ModernClient(server()).call("boom", {}, { headers: { Authorization: "Bearer token-secret-4711" } })
@@ -110,7 +113,7 @@ function readRecording(headers: Headers = USER): Promise<Response> {
   return new ModernClient(worker.url("/mcp")).request("resources/read", { uri: "recording://calls" }, { headers });
 }
 
-test("counts the objects and rows of a session, and the recording can be imported", async () => {
+test("counts the objects and rows of a session, and exports a recording that can be imported", async () => {
   const session = await LegacyClient.open(server());
   await (await session.call("hello")).text();
   const { counts } = await listed("the session", ({ counts: { rowsWritten } }) => rowsWritten > 0);
@@ -120,7 +123,7 @@ test("counts the objects and rows of a session, and the recording can be importe
   expect(entries.some(({ invocations }) => invocations.some(({ role }) => role === "session"))).toBe(true);
 });
 
-test("shows anonymous callers nothing", async () => {
+test("does not show calls to anonymous callers", async () => {
   const client = new ModernClient(worker.url("/mcp"));
   expect(await (await client.request("tools/list")).json()).toMatchObject({ result: { tools: [] } });
   expect(await (await client.call("list_calls")).json()).toMatchObject({ error: { code: -32602 } });
@@ -128,7 +131,7 @@ test("shows anonymous callers nothing", async () => {
   expect(await (await readRecording({})).json()).toMatchObject({ error: { code: expect.any(Number) } });
 });
 
-test("a client cannot hide a call with the header or the path of the proxy", async () => {
+test("a client cannot hide a call by sending the header or the path of the proxy", async () => {
   await (await new ModernClient(server()).call("hello", {}, { headers: { "mcp-edge-record": "x.1" } })).text();
   await fetch(worker.url("/__mcp-edge/server"), { method: "PUT" });
   await listed("the request", ({ http }) => http?.method === "PUT");
@@ -136,7 +139,7 @@ test("a client cannot hide a call with the header or the path of the proxy", asy
   await until("both", async () => (await calls()).filter(({ target }) => target === "hello").length >= 2);
 });
 
-test("keeps calls over an eviction, continues their ids, and keeps at most callsMax", async () => {
+test("keeps calls after an eviction, continues their ids, and stores at most callsMax", async () => {
   const before = await listed("a call", ({ target }) => target === "hello");
   await worker.evict("McpRecorder");
   for (let at = 0; at < 25; at += 1) await (await new ModernClient(server()).call("hello")).text();
@@ -148,7 +151,7 @@ test("keeps calls over an eviction, continues their ids, and keeps at most calls
   await expect(ask("show_call", { id: Number(before.id) })).rejects.toThrow(/no call/);
 });
 
-test("deletes calls when their time is over", async () => {
+test("deletes expired calls", async () => {
   await listed("a call", ({ target }) => target === "hello");
   const [id = ""] = await worker.objects("McpRecorder");
   const rows = async () => (await worker.sql("McpRecorder", id, "SELECT id FROM call")).length;

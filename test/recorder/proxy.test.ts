@@ -1,4 +1,4 @@
-/** What the proxy passes on: bytes, order, FIN, RST, upgrades, back pressure. The server is a raw socket. */
+/** The proxy forwards bytes in order, FIN, RST, upgrades and backpressure. The server is a raw socket. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
@@ -14,9 +14,9 @@ interface Behind {
   readonly recorder: Recorder;
   readonly proxy: RecordingProxy;
   readonly port: number;
-  /** The connections that reached the server, the newest last. */
+  /** The connections that reached the server, newest last. */
   readonly sockets: Socket[];
-  /** What the server has received on its connections. */
+  /** The data that the server received on its connections. */
   received(index?: number): string;
 }
 
@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** Starts a server that answers each connection with a function, and the proxy in front of it. */
+/** Starts a server that handles each connection with a function, and the proxy in front of it. */
 async function start(answer: (socket: Socket) => void = () => undefined): Promise<Behind> {
   const sockets: Socket[] = [];
   const texts: string[] = [];
@@ -60,7 +60,7 @@ async function start(answer: (socket: Socket) => void = () => undefined): Promis
   return { recorder, proxy, port, sockets, received: (index = 0) => texts[index] ?? "" };
 }
 
-/** Connects, and collects what arrives. */
+/** Connects, and collects the received data. */
 async function open(port: number): Promise<{ readonly socket: Socket; text(): string; ended(): string | undefined }> {
   const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
   let text = "";
@@ -92,7 +92,7 @@ const REQUEST = `POST /mcp?x=1 HTTP/1.1\r\nHoSt: example:1\r\nX-Odd:   two  spac
 const RESULT = '{"jsonrpc":"2.0","id":1,"result":{}}';
 const RESPONSE = `HTTP/1.1 200 Fine, thanks\r\ncontent-TYPE: application/json\r\nContent-Length: ${RESULT.length}\r\nX-A: 1\r\nX-A: 2\r\n\r\n${RESULT}`;
 
-test("passes requests and responses unchanged, apart from one header at the end of the head", async () => {
+test("forwards requests and responses unchanged, apart from one header at the end of the head", async () => {
   const behind = await start((socket) => socket.once("data", () => socket.write(RESPONSE)));
   const client = await open(behind.port);
   client.socket.write(REQUEST);
@@ -108,7 +108,7 @@ test("passes requests and responses unchanged, apart from one header at the end 
   ]);
 });
 
-test("reads heads and chunks however the bytes are divided", async () => {
+test("reads heads and chunks regardless of how the bytes are split", async () => {
   const chunked = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\n${RESULT.slice(0, 5)}\r\n${(RESULT.length - 5).toString(16)}\r\n${RESULT.slice(5)}\r\n0\r\nTrailer: x\r\n\r\n`;
   const behind = await start((socket) => {
     socket.on("data", (data) => {
@@ -136,7 +136,7 @@ test("reads heads and chunks however the bytes are divided", async () => {
   expect([...behind.recorder.entries()].map(({ outcome }) => outcome)).toEqual(["ok", "ok"]);
 });
 
-test("passes each event at once, and a FIN of the client that waits for the rest", async () => {
+test("forwards each event immediately, and forwards a FIN of a client that still reads the response", async () => {
   const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
   const behind = await start((socket) => {
     socket.once("data", () => socket.write(`${head}id: 1\ndata: {"jsonrpc":"2.0","method":"a"}\n\n`));
@@ -152,7 +152,7 @@ test("passes each event at once, and a FIN of the client that waits for the rest
   await until("the outcome", () => behind.recorder.summaries()[0]?.outcome === "ok");
 });
 
-test("a client that closes or resets its connection has cut it, and the server sees how", async () => {
+test("a client that closes or resets its connection ends the entry, and the server receives the FIN or RST", async () => {
   const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: open\n\n";
   const behind = await start((socket) => socket.once("data", () => socket.write(head)));
   const ends: string[] = [];
@@ -168,14 +168,14 @@ test("a client that closes or resets its connection has cut it, and the server s
     await until("what the server sees", () => ends.length > 0);
     expect(ends.splice(0)).toEqual([how === "fin" ? "fin" : "ECONNRESET"]);
     expect(await only(behind)).toMatchObject({ outcome: "cut-by-client", http: { status: 200 } });
-    // What the server sends afterwards does not make it complete.
+    // Data that the server sends afterwards does not complete the entry.
     if (how === "fin") server.write(`data: ${RESULT}\n\n`, () => server.end());
     await until("the end of the connection", () => server.destroyed || server.writableEnded);
   }
   expect([...behind.recorder.entries()].map(({ outcome }) => outcome)).toEqual(["cut-by-client", "cut-by-client"]);
 });
 
-test("a server that ends or resets a connection has cut the exchange, and the client sees how", async () => {
+test("a server that closes or resets a connection ends the entry, and the client receives the FIN or RST", async () => {
   const behind = await start((socket) => {
     socket.once("data", (data) => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -194,7 +194,7 @@ test("a server that ends or resets a connection has cut the exchange, and the cl
   }
 });
 
-test("a stream that has ended early is a finding, until the client resumes it", async () => {
+test("a stream that ended early has a finding until the client resumes it", async () => {
   const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
   const behind = await start((socket) => {
     socket.once("data", (data) => {
@@ -215,7 +215,7 @@ test("a stream that has ended early is a finding, until the client resumes it", 
   await until("no finding", () => findings()?.length === 0);
 });
 
-test("passes the bytes of an upgraded connection in both directions", async () => {
+test("forwards the bytes of an upgraded connection in both directions", async () => {
   const behind = await start((socket) => {
     socket.once("data", () => socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: odd\r\n\r\nhello"));
   });
@@ -227,7 +227,7 @@ test("passes the bytes of an upgraded connection in both directions", async () =
   expect(await only(behind)).toMatchObject({ outcome: "ok", http: { status: 101 } });
 });
 
-test("a slow reader stops the server, and gets everything", async () => {
+test("a slow reader pauses the server, and receives everything", async () => {
   const size = 64 * 1024 * 1024;
   let written = 0;
   const behind = await start((socket) => {
@@ -264,7 +264,7 @@ test("a slow reader stops the server, and gets everything", async () => {
   expect((await only(behind)).messages).toHaveLength(1);
 });
 
-test("requests of the recorder's own routes never reach the server, in any order on one connection", async () => {
+test("requests to the recorder's own routes never reach the server, in any order on one connection", async () => {
   const behind = await start((socket) => socket.on("data", () => setTimeout(() => socket.write(RESPONSE), 20)));
   const client = await open(behind.port);
   const own = "GET /__mcp-edge/api/info HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -276,7 +276,7 @@ test("requests of the recorder's own routes never reach the server, in any order
   expect(behind.recorder.summaries()).toHaveLength(2);
 });
 
-test("a stream of the recorder's own routes goes on when the server closes the idle connection behind the same client", async () => {
+test("a stream of the recorder's own routes continues when the server closes the client's idle connection", async () => {
   const behind = await start((socket) => socket.on("data", () => socket.write(RESPONSE)));
   const client = await open(behind.port);
   client.socket.write(REQUEST);
@@ -288,7 +288,7 @@ test("a stream of the recorder's own routes goes on when the server closes the i
   expect(client.ended()).toBeUndefined();
 });
 
-test("passes what is not HTTP, and heads that are too large, without recording it", async () => {
+test("forwards other protocols and heads that are too large without recording them", async () => {
   const behind = await start((socket) => socket.on("data", (data) => socket.write(data)));
   for (const text of ["\u0016\u0003\u0001 hello\r\n\r\n", `GET / HTTP/1.1\r\nX: ${"a".repeat(200_000)}`]) {
     const client = await open(behind.port);
@@ -299,7 +299,7 @@ test("passes what is not HTTP, and heads that are too large, without recording i
   expect(behind.recorder.summaries()).toEqual([]);
 });
 
-test("a cut on purpose resets both sides", async () => {
+test("cutting a connection resets both sides", async () => {
   const behind = await start((socket) => {
     socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: open\n\n"));
   });

@@ -1,4 +1,4 @@
-/** `mcp-edge record`: the wire of any server, over HTTP, HTTPS and stdio, in a process of its own. */
+/** `mcp-edge record` with servers over HTTP, HTTPS and stdio, in a separate process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:https";
@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const ME = { name: "recorded", version: "1.2.3" };
 const PEM = join(import.meta.dirname, "fixtures/localhost.pem");
 
-/** Reads the file of a recording, which must be one that can be imported. */
+/** Reads a recording file, which must be importable. */
 function readRecording(file: string): RecordingFile {
   const recording = JSON.parse(readFileSync(file, "utf8")) as RecordingFile;
   expect(parseRecording(recording)).toHaveLength(recording.entries.length);
@@ -66,7 +66,7 @@ export default edge(server);
 `;
 
 describe("a server with a URL", () => {
-  test("is reached through the proxy, with a token that is added, and the file contains no secret", async () => {
+  test("is reached through the proxy with an added token, and the file contains no secrets", async () => {
     await using server = await startRecorded({ entry: { source: SOURCE } });
     const out = join(folder, "http.json");
     const token = "the-token-of-this-test";
@@ -94,7 +94,7 @@ describe("a server with a URL", () => {
     expect(readFileSync(out, "utf8")).not.toContain(token);
   });
 
-  test("over HTTPS sees its own host, and the requests of the recorder's page as its own", async () => {
+  test("over HTTPS receives its own host, and its own origin in requests of the recorder's page", async () => {
     const pem = readFileSync(PEM, "utf8");
     const seen: { host: string | undefined; origin: string | undefined }[] = [];
     const server = createServer({ key: pem, cert: pem }, ({ headers }, response) => {
@@ -130,7 +130,7 @@ describe("a server with a URL", () => {
 });
 
 describe("a server over stdio", () => {
-  test("serves a released client as before, and each request is an entry", async () => {
+  test("serves a released client unchanged, and each request is an entry", async () => {
     const out = join(folder, "stdio.json");
     const args = [CLI, "record", "--contents", "--out", out, "--", ...SERVER];
     const transport = new StdioClientTransport({
@@ -168,7 +168,7 @@ describe("a server over stdio", () => {
     expect([failed !== undefined, ["error", "tool-error"].includes(call?.outcome ?? "")]).toEqual([true, true]);
   });
 
-  test("ends with the exit code of the server, and says if it cannot be started", async () => {
+  test("ends with the exit code of the server, and reports that it cannot be started", async () => {
     const run = async (...command: string[]) => {
       const child = spawn(NODE, [CLI, "record", "--", ...command], { stdio: ["pipe", "pipe", "pipe"] });
       let log = "";

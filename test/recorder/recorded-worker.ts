@@ -1,4 +1,4 @@
-/** A Worker on workerd, recorded as in `mcp-edge dev`: with the tail Worker, and with the proxy in front of it. */
+/** A Worker on workerd, recorded as in `mcp-edge dev`, with the tail Worker and the proxy. */
 import { createHmac } from "node:crypto";
 import { connect } from "node:net";
 import { build } from "esbuild";
@@ -12,7 +12,7 @@ import { TestWorker } from "../../src/testing/worker.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
-/** The tail Worker with a service in place of the network. */
+/** The tail Worker, which uses a service instead of the network. */
 const TAIL = `
 import { createTail } from "./src/recorder/tail/tail.ts";
 export default createTail(async (events, env) => {
@@ -26,7 +26,7 @@ export interface RecordedWorker extends AsyncDisposable {
   readonly proxy: RecordingProxy;
   /** Returns the URL of a path behind the proxy. */
   url(path: string): string;
-  /** Returns the newest entry that meets a condition, once its Worker has reported its end. */
+  /** Returns the newest entry that meets a condition, once the tail Worker has reported the end of its invocation. */
   entry(what: string, isFound: (entry: Entry) => boolean): Promise<Entry>;
 }
 
@@ -42,7 +42,7 @@ function bundleTail(): Promise<string> {
   return tail;
 }
 
-/** Starts a Worker that is recorded. */
+/** Starts a recorded Worker. */
 export async function startRecorded(
   options: WorkerOptions,
   recorderOptions: Partial<RecorderOptions> = {},

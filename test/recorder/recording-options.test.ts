@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { checkRecordingOptions, isInShare } from "../../src/recorder/worker/recording-options.ts";
 
 describe("the options of recorder()", () => {
-  test("have defaults with a time limit", () => {
+  test("have defaults that limit the time for which calls are stored", () => {
     expect(checkRecordingOptions({})).toEqual({ keepMs: 86_400_000, callsMax: 1_000, share: 1, contents: false });
   });
 
@@ -21,7 +21,7 @@ describe("the options of recorder()", () => {
   });
 });
 
-test("a share of the traces is recorded, and none without an id", () => {
+test("records the configured share of traces, and none without an id", () => {
   const traces = Array.from({ length: 1_000 }, (_, at) =>
     Math.floor((at / 1_000) * 2 ** 32)
       .toString(16)

@@ -1,4 +1,4 @@
-/** Recordings as files, comparisons, and what is copied: commands for curl and tests. */
+/** Recording files, comparisons, and entries that are copied as curl commands and tests. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ function record(
 }
 
 describe("a file", () => {
-  test("contains everything, and can be read again", () => {
+  test("contains all entries, and can be read again", () => {
     const recorder = createRecorder(true);
     listTools(recorder);
     recordPlanted(recorder);
@@ -69,7 +69,7 @@ describe("a file", () => {
     expect(other.summaries().map(({ target }) => target)).toEqual(recorder.summaries().map(({ target }) => target));
   });
 
-  test("keeps links between the entries that it contains", () => {
+  test("preserves the links between its entries", () => {
     const recorder = createRecorder(true);
     const entry = record({}, recorder);
     const linked = {
@@ -98,7 +98,7 @@ describe("a file", () => {
     expect(() => parseRecording(file)).toThrow(problem);
   });
 
-  test("of strangers: any value becomes an entry of the same form, and nothing else is kept", () => {
+  test("that is untrusted becomes entries of the same form, and unknown members are removed", () => {
     const keys = ["id", "kind", "http", "marks", "messages", "invocations", "related", "findings", "counts", "request"];
     const value = fc.object({ key: fc.constantFrom(...keys, "headers", "spans", "logs", "__proto__"), maxDepth: 4 });
     fc.assert(
@@ -113,7 +113,7 @@ describe("a file", () => {
     );
   });
 
-  test("deep and long values are bounded", () => {
+  test("with deep and long values is truncated", () => {
     let deep: unknown = "end";
     for (let depth = 0; depth < 5_000; depth += 1) deep = [deep];
     const messages = [
@@ -128,14 +128,14 @@ describe("a file", () => {
 });
 
 describe("a comparison", () => {
-  test("of equal calls has no difference, whatever their ids, times and references", () => {
+  test("of equal calls has no differences, regardless of their ids, times and references", () => {
     const result = (id: string, at: string) => ({ content: [{ type: "text", text: `Reference: ${id} at ${at}` }] });
     const one = record({ result: result("05a8c4cf-055e-4cfd-88ed-6c4b35576b5b", "2026-11-26T19:14:13.914Z") });
     const other = record({ result: result("f3d4fd27-fbdd-407e-afa8-6281e452afd3", "2027-01-01T00:00:00Z") });
     expect(compareEntries([one], [other])).toEqual({ pairs: [["1", "1"]], differences: [] });
   });
 
-  test("names where two calls differ", () => {
+  test("lists the paths at which two calls differ", () => {
     const one = record({ result: { content: [{ type: "text", text: "sun" }], isError: false } });
     const other = record({ result: { content: [{ type: "text", text: "rain" }], isError: true } });
     const where = compareEntries([one], [other]).differences.map((each) => [each.where, each.left, each.right]);
@@ -147,7 +147,7 @@ describe("a comparison", () => {
     ]);
   });
 
-  test("pairs the calls of two recordings, and names those that only one of them has", () => {
+  test("pairs the calls of two recordings, and lists calls that only one of them contains", () => {
     const call = (id: string, target: string): Entry => ({ ...record({}), id, target });
     const { pairs, differences } = compareEntries(
       [call("1", "a"), call("2", "b"), call("3", "a")],
@@ -163,7 +163,7 @@ describe("a comparison", () => {
 });
 
 describe("a command for curl", () => {
-  /** Runs a command with a program in the place of curl that prints its arguments. */
+  /** Runs a command with a program that replaces curl and prints its arguments. */
   function run(command: string, env: Readonly<Record<string, string>> = {}): string[] {
     const curl = join(folder, "curl");
     writeFileSync(curl, `#!/bin/sh\nfor each in "$@"; do printf '%s\\0' "$each"; done\n`);
@@ -173,7 +173,7 @@ describe("a command for curl", () => {
     return output.split("\0").slice(0, -1);
   }
 
-  test("sends the same request, with variables in place of secrets", () => {
+  test("sends the same request, with variables instead of secrets", () => {
     const headers = [
       ["Authorization", "Bearer secret-token-1"],
       ["Mcp-Session-Id", "secret-session-1"],
@@ -204,7 +204,7 @@ describe("a command for curl", () => {
     ]);
   });
 
-  test("no argument can end its quotes", () => {
+  test("quotes arguments so that they cannot inject shell code", () => {
     const hostile = fc.string({ unit: fc.constantFrom("'", '"', "\\", "$", "`", "(", ")", ";", "\n", "a", " ", "!") });
     fc.assert(
       fc.property(hostile, (city) => {
@@ -216,7 +216,7 @@ describe("a command for curl", () => {
     );
   });
 
-  test("says that arguments were not recorded", () => {
+  test("reports that arguments were not recorded", () => {
     expect(copyAsCurl(record({ args: { city: "Oslo" }, contents: false }), "http://localhost")).toEqual({
       problem: expect.stringContaining("--contents"),
     });
@@ -227,7 +227,7 @@ describe("a command for curl", () => {
 describe("a test", () => {
   const options = { server: { kind: "worker", config: "wrangler.toml" }, path: "/mcp", find: () => undefined } as const;
 
-  test("masks ids, times and references, and expects everything else", () => {
+  test("masks ids, times and references, and expects all other values", () => {
     const reference = "05a8c4cf-055e-4cfd-88ed-6c4b35576b5b";
     const content = [{ type: "text", text: `Failed (a/b). Reference: ${reference}` }];
     const entry = record({
@@ -241,7 +241,7 @@ describe("a test", () => {
     expect(text).toContain('startWorker({\n  wrangler: "wrangler.toml",\n})');
   });
 
-  test("is TypeScript, whatever the texts of client and server contain", async () => {
+  test("is valid TypeScript, whatever the texts of client and server contain", async () => {
     const hostile = fc.string({
       unit: fc.constantFrom("'", '"', "`", "\\", "${", "*/", "//", "\n", "\u2028", "</script>", "a", "\u0000"),
     });
@@ -255,14 +255,14 @@ describe("a test", () => {
         const { text } = copyAsTest({ ...entry, client, target: one, session: "s" }, options) as { text: string };
         const { code } = await transform(text, { loader: "ts" });
         expect(code).toContain("startWorker");
-        // Nothing but what the writer itself writes is called.
+        // Only functions that the generated test itself uses are called.
         expect(new Set([...code.matchAll(/\b(\w+)\(/g)].map(([, name]) => name))).not.toContain("a");
       }),
       { numRuns: 60 },
     );
   });
 
-  test("is not written of what is not complete or not recorded", () => {
+  test("is not created from exchanges that are incomplete or not fully recorded", () => {
     const entry = record({ args: { city: "Oslo" }, contents: false });
     expect(copyAsTest(entry, options)).toEqual({ problem: expect.stringContaining("--contents") });
     expect(copyAsTest({ ...record({}), outcome: "cut-by-client" }, options)).toHaveProperty("problem");
@@ -270,7 +270,7 @@ describe("a test", () => {
   });
 });
 
-test("what is exported and copied contains no secret: none without contents, and no token with them", () => {
+test("exports and copies contain no secrets without contents, and no tokens with contents", () => {
   for (const contents of [false, true]) {
     for (let round = 0; round < 60; round += 1) {
       const recorder = createRecorder(contents);

@@ -1,4 +1,4 @@
-/** The routes of the recorder as anyone who reaches the port can call them. */
+/** The routes of the recorder, as any client that reaches the port can call them. */
 import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([proxy.close(), server.close()]));
 
-/** Sends a request as it is written, and returns the status and the body of the response. */
+/** Sends a raw request, and returns the status and the body of the response. */
 function send(
   line: string,
   headers: Readonly<Record<string, string>> = {},
@@ -74,21 +74,21 @@ const INFO = "GET /__mcp-edge/api/info";
 const DEV = { "Mcp-Edge-Dev": "1" };
 
 test.each([
-  ["this machine", {}, 200],
+  ["a loopback address", {}, 200],
   ["a loopback name", { Host: "my.localhost:PORT" }, 200],
   ["IPv6", { Host: "[::1]:PORT" }, 200],
-  ["its own page", { Origin: "http://127.0.0.1:PORT", "Sec-Fetch-Site": "same-origin" }, 200],
-  ["a foreign name", { Host: "evil.example:PORT" }, 403],
-  ["a name that begins like loopback", { Host: "127.0.0.1.evil.example" }, 403],
-  ["a name that begins like localhost", { Host: "localhost.evil.example" }, 403],
-  ["a name with a user", { Host: "evil@localhost" }, 403],
-  ["another origin", { Origin: "http://evil.example" }, 403],
-  ["another port of this machine", { Origin: "http://127.0.0.1:1" }, 403],
-  ["the same host with HTTPS", { Origin: "https://127.0.0.1:PORT" }, 403],
-  ["a frame without an origin", { Origin: "null" }, 403],
-  ["a link of another site", { "Sec-Fetch-Site": "cross-site" }, 403],
-  ["another name of the same site", { "Sec-Fetch-Site": "same-site" }, 403],
-])("a request of %s gets %o: %i", async (_, headers, status) => {
+  ["from its own page", { Origin: "http://127.0.0.1:PORT", "Sec-Fetch-Site": "same-origin" }, 200],
+  ["another host name", { Host: "evil.example:PORT" }, 403],
+  ["a host name that begins like a loopback address", { Host: "127.0.0.1.evil.example" }, 403],
+  ["a host name that begins like localhost", { Host: "localhost.evil.example" }, 403],
+  ["a host with a user name", { Host: "evil@localhost" }, 403],
+  ["from another origin", { Origin: "http://evil.example" }, 403],
+  ["from another port of this machine", { Origin: "http://127.0.0.1:1" }, 403],
+  ["from the same host with HTTPS", { Origin: "https://127.0.0.1:PORT" }, 403],
+  ["from a frame with an opaque origin", { Origin: "null" }, 403],
+  ["from a link on another site", { "Sec-Fetch-Site": "cross-site" }, 403],
+  ["from another host of the same site", { "Sec-Fetch-Site": "same-site" }, 403],
+])("a request (%s) with %o gets %i", async (_, headers, status) => {
   expect((await send(INFO, headers)).status).toBe(status);
 });
 
@@ -117,11 +117,11 @@ test.each([
   expect(JSON.parse(text)).toEqual({ problem: expect.any(String) });
 });
 
-test("nothing of these reached the server, and no fault was caused", () => {
+test("these requests did not reach the server, and injected no fault", () => {
   expect([reached, faults]).toEqual([[], []]);
 });
 
-test("a prepared recording is imported as data: its values are bounded, and no prototype changes", async () => {
+test("a malicious recording is imported as data: its values are truncated, and no prototype changes", async () => {
   let deep: unknown = "end";
   for (let depth = 0; depth < 2_000; depth += 1) deep = { a: deep };
   const evil = '"><script>alert(1)</script>\u001b[2J`$';

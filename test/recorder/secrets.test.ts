@@ -1,11 +1,11 @@
-/** Secrets never appear in what the recorder shows, whatever their form and place. */
+/** The recorder never shows secrets, whatever their format and location. */
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { Recorder } from "../../src/recorder/recorder.ts";
 import { KnownSecrets } from "../../src/recorder/redact/secrets.ts";
 import { findSecrets, listTools, recordPlanted } from "./planted-secrets.ts";
 
-/** 28 secrets in each. */
+/** The number of exchanges. Each contains 28 secrets. */
 const EXCHANGES = 400;
 
 function createRecorder(contents: boolean): Recorder {
@@ -13,12 +13,12 @@ function createRecorder(contents: boolean): Recorder {
   return new Recorder({ contents, endpointPath: "/mcp", hash });
 }
 
-/** Everything that the recorder shows of an entry. */
+/** Returns everything that the recorder shows of an entry. */
 function shownBy(recorder: Recorder): string {
   return JSON.stringify([recorder.summaries(), [...recorder.entries()]]);
 }
 
-test("10,000 secrets in headers, arguments, results, log lines and errors: none is shown without contents", () => {
+test("without contents, none of 10,000 secrets in headers, arguments, results, log lines and errors is shown", () => {
   let planted = 0;
   for (let round = 0; round < EXCHANGES; round += 1) {
     const recorder = createRecorder(false);
@@ -30,7 +30,7 @@ test("10,000 secrets in headers, arguments, results, log lines and errors: none 
   expect(planted).toBeGreaterThan(10_000);
 });
 
-test("with contents, no token is shown, wherever the server repeats it", () => {
+test("with contents, no token is shown, even where the server repeats it", () => {
   let planted = 0;
   for (let round = 0; round < EXCHANGES; round += 1) {
     const recorder = createRecorder(true);

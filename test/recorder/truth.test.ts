@@ -1,5 +1,5 @@
 // @module-tag long
-/** What the recorder counts is what is billed: the same as counting inside of the objects, for every shape of use. */
+/** The counts of the recorder equal the billed usage, which is counted inside the objects, for every usage pattern. */
 import { expect, test } from "vitest";
 import type { Billed } from "../../scripts/cost/counted-worker.ts";
 import { countShapes, SHAPES } from "../../scripts/cost/shapes.ts";
@@ -12,7 +12,7 @@ import { ModernClient } from "../worker/client.ts";
 import { findSecrets } from "./planted-secrets.ts";
 import { startRecorded } from "./recorded-worker.ts";
 
-/** After this time every session has expired, and the alarm that deletes its rows has run. */
+/** The time after which every session has expired and the alarm that deletes its rows has run. */
 const EXPIRED_MS = 30 * 24 * 60 * 60_000;
 
 type Compared = Pick<Billed, "requests" | "messages" | "alarms" | "rowsRead" | "rowsWritten">;
@@ -29,14 +29,14 @@ function toCompared({ objectRequests, messages, alarmsRun, rowsRead, rowsWritten
   return { requests: objectRequests, messages, alarms: alarmsRun, rowsRead, rowsWritten };
 }
 
-test("rows, object requests, messages and alarms are those that were counted, for every shape of use", {
+test("rows, object requests, messages and alarms equal the counts inside the objects, for every usage pattern", {
   timeout: 300_000,
 }, async () => {
   const bindings = { MCP_KEYS: newKeys() };
   const objects = { MCP: "McpObject" };
   await using recorded = await startRecorded({ entry: "scripts/cost/worker.ts", objects, bindings });
   const { worker, recorder } = recorded;
-  // Entries of the harness are removed when they have ended, so that the last state of each is kept here.
+  // Entries of the harness are removed when they end, so the last state of each is stored here.
   const recordedCounts = new Map<string, Compared>();
   recorder.onChange((entry) => recordedCounts.set(entry.id, toCompared(entry.counts)));
   let counted = NONE;
@@ -52,7 +52,7 @@ test("rows, object requests, messages and alarms are those that were counted, fo
     async expire() {
       const shape = SHAPES[compared.length]?.what ?? "";
       const total = () => sum(recordedCounts.values());
-      // The tail reports a little later.
+      // Tail events arrive slightly later.
       await until("the report", () => JSON.stringify(total()) === JSON.stringify(counted), 5_000).catch(
         () => undefined,
       );
@@ -64,20 +64,20 @@ test("rows, object requests, messages and alarms are those that were counted, fo
     compared.map(({ shape, counted: expected }) => [shape, expected]),
   );
   expect(compared.map(({ shape }) => shape)).toEqual(SHAPES.map(({ what }) => what));
-  // The server does what it does without a recorder: docs/cost.md is counted without one.
+  // The recorder does not change the usage: docs/cost.md was measured without a recorder.
   const [unrecorded] = readServers(OURS);
   for (const shape of SHAPES.map(({ what }) => what).filter((what) => !what.includes("1,000"))) {
     const { workerRequests, requests, messages, alarms, rowsWritten } = unrecorded?.counts[shape] ?? {};
     expect(counts[shape], shape).toMatchObject({ workerRequests, requests, messages, alarms, rowsWritten });
   }
-  // Of these calls, only the one with 1,000 notifications has what is taken for a fault.
+  // Of these calls, only the call with 1,000 notifications has a finding.
   const findings = [...recorder.entries()].flatMap((entry) => entry.findings.map(({ what }) => what));
   expect(findings).toEqual(["1000 progress notifications in one call"]);
   const { rowsWritten, alarms } = compared.at(-1)?.counted ?? NONE;
   expect([rowsWritten > 0, alarms > 0]).toEqual([true, true]);
 });
 
-test("the same holds for signing in, refreshing, calling with a token, and revoking", async () => {
+test("the counts are equal for signing in, refreshing, calling with a token, and revoking", async () => {
   const bindings = { MCP_KEYS: newKeys() };
   const objects = { MCP: "McpObject" };
   await using recorded = await startRecorded({ entry: "scripts/cost/sign-in-worker.ts", objects, bindings });

@@ -1,10 +1,10 @@
 /** A client of the authorization server. */
 export interface OAuthClient {
   readonly id: string;
-  /** The name from its metadata, or from the options of the author. */
+  /** The name from the author's options, or from the client's metadata. */
   readonly name: string;
   readonly redirectUris: readonly string[];
-  /** Where these facts come from: the options of the author, a metadata document, or a registration. */
+  /** The source of these facts: the author's options, a metadata document, or a registration. */
   readonly source: "author" | "document" | "registration";
   readonly method: ClientAuthMethod;
   /** The hash of its secret. */

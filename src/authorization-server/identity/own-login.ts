@@ -48,7 +48,7 @@ export interface LoginAttempts {
 export interface OwnLogin extends IdentityProvider {
   /**
    * Completes a login. Returns the redirect that takes the browser back to the authorization server. Call it after you have
-   * verified the user. Protect the form of your login page against cross-site request forgery, as any other form.
+   * verified the user. Protect your login form against cross-site request forgery, like any other form.
    *
    * Returns a page with the status 400 if `request` was not created by this server, or is older than 10 minutes. The page asks the
    * user to start again in the app. Rejects with an {@link IdentityError} with the reason `invalid` if the user has no subject.

@@ -14,7 +14,7 @@ export interface ShownClient {
   readonly id: string;
   /** The name of the client. */
   readonly name?: string | undefined;
-  /** Whether the name is from the options of the author and not from the client. @default false */
+  /** Whether the name was set by the author of the server instead of the client. @default false */
   readonly isVerified?: boolean | undefined;
 }
 

@@ -9,9 +9,9 @@ import type { SignedInUser } from "../identity/provider.ts";
 export interface GrantedClient {
   /** The `client_id`. */
   readonly id: string;
-  /** The name from the client's metadata, or from the options of the author. */
+  /** The name from the author's options, or from the client's metadata. */
   readonly name: string;
-  /** Whether the name is from the options of the author. */
+  /** Whether the name is from the author's options. */
   readonly isVerified: boolean;
 }
 

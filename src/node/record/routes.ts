@@ -1,8 +1,8 @@
 /**
  * The routes of the recorder: its page, and the API that the page uses.
  *
- * They are served at the origin of the endpoint, but only to this machine. Requests from pages of other sites, from other machines, and
- * with a host name that does not belong to this machine (DNS rebinding) are refused.
+ * They are served at the origin of the endpoint, but only to this machine. Requests from pages of other sites, from other
+ * machines, and with a host name that does not belong to this machine (DNS rebinding) are refused.
  *
  * @module
  */

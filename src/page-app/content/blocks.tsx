@@ -6,7 +6,7 @@
 import type { JSX } from "preact";
 import type { ReceivedContentBlock, ResourceContents } from "../../client/index.ts";
 import { linkTo } from "../state/route.ts";
-import { isLargeJson, sizeOf, sourceOf } from "./content-facts.ts";
+import { parseStructured, sizeOf, sourceOf } from "./content-facts.ts";
 import { JsonTree } from "./json-tree.tsx";
 
 export function Blocks({ content }: { readonly content: readonly ReceivedContentBlock[] }): JSX.Element {
@@ -53,7 +53,7 @@ function BlockBody({ block }: { readonly block: ReceivedContentBlock }): JSX.Ele
 
 /** Shows text, or a tree if the text is JSON. */
 export function TextView({ text }: { readonly text: string }): JSX.Element {
-  const json = isLargeJson(text);
+  const json = parseStructured(text);
   return json === undefined ? <pre class="text">{text}</pre> : <JsonTree value={json} />;
 }
 

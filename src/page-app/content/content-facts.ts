@@ -21,7 +21,7 @@ export function sourceOf(type: string, base64: string): string | undefined {
 }
 
 /** Returns the value of text that is a JSON object or array. Undefined for other text. */
-export function isLargeJson(text: string): unknown {
+export function parseStructured(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
@@ -35,7 +35,7 @@ export function isLargeJson(text: string): unknown {
 export function withoutDouble({ content, structuredContent }: CallToolResult): readonly ReceivedContentBlock[] {
   if (structuredContent === undefined) return content;
   const own = JSON.stringify(structuredContent);
-  return content.filter((block) => block.type !== "text" || JSON.stringify(isLargeJson(block.text)) !== own);
+  return content.filter((block) => block.type !== "text" || JSON.stringify(parseStructured(block.text)) !== own);
 }
 
 /** One piece of a result as a model receives it. */

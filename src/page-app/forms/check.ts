@@ -1,6 +1,6 @@
 /**
- * Checks a value against its schema, so that a form can report missing values and wrong types before it is sent. Ranges, lengths and
- * patterns are not checked, so that developers see the errors of the server.
+ * Checks a value against its schema, so that a form can report missing values and wrong types before it is sent. Ranges,
+ * lengths and patterns are not checked, so that developers see the errors of the server.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { SchemaReader } from "./schema.ts";
 import type { Path } from "./values.ts";
 
-/** What is wrong with a value. */
+/** An error in a value. */
 export interface Mistake {
   readonly path: Path;
   readonly text: string;
@@ -17,7 +17,7 @@ export interface Mistake {
 /** The maximum depth to which values are checked. */
 const DEPTH_MAX = 32;
 
-/** Returns the mistakes of a value. */
+/** Returns the errors in a value. */
 export function check(reader: SchemaReader, given: unknown, value: unknown, path: Path = []): readonly Mistake[] {
   if (path.length > DEPTH_MAX) return [];
   const schema = reader.resolve(given);

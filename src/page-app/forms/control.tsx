@@ -26,7 +26,7 @@ export interface ControlProps<K extends Field["kind"]> extends FieldProps {
 }
 
 /** The part of a field that its label and its notes use. */
-export type Described = FieldProps & { readonly field: Pick<Field, "title" | "description"> };
+export type LabelProps = FieldProps & { readonly field: Pick<Field, "title" | "description"> };
 
 type SimpleKind = Exclude<Field["kind"], "object" | "list" | "choices" | "variants">;
 
@@ -56,7 +56,7 @@ export function Control(props: ControlProps<SimpleKind>): JSX.Element {
 }
 
 /** Returns the attributes that connect a control to its label, its description and its error. */
-function attributes({ form, path, field, isRequired }: Described) {
+function attributes({ form, path, field, isRequired }: LabelProps) {
   const id = form.idOf(path);
   const mistake = form.mistakeAt(path);
   const about = [field.description && `${id}-about`, mistake && `${id}-mistake`].filter(Boolean).join(" ");
@@ -69,7 +69,7 @@ function attributes({ form, path, field, isRequired }: Described) {
 }
 
 /** Shows the description of a field and its error. */
-export function Notes({ form, path, field }: Described): JSX.Element {
+export function Notes({ form, path, field }: LabelProps): JSX.Element {
   const id = form.idOf(path);
   const mistake = form.mistakeAt(path);
   return (
@@ -85,7 +85,7 @@ export function Notes({ form, path, field }: Described): JSX.Element {
 }
 
 /** Shows the title of a field, its name if it differs, and whether it is required. */
-export function Name({ name, field, isRequired }: Described): JSX.Element {
+export function Name({ name, field, isRequired }: LabelProps): JSX.Element {
   return (
     <>
       {field.title ?? name}
@@ -96,7 +96,7 @@ export function Name({ name, field, isRequired }: Described): JSX.Element {
 }
 
 /** A field with its label above it. */
-export function Labelled(props: Described & { readonly children: ComponentChildren }): JSX.Element {
+export function Labelled(props: LabelProps & { readonly children: ComponentChildren }): JSX.Element {
   return (
     <div class="field">
       <label for={props.form.idOf(props.path)}>

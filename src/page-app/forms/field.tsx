@@ -6,7 +6,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
-import { Control, type ControlProps, type Described, type FieldProps, Labelled, Name, Notes } from "./control.tsx";
+import { Control, type ControlProps, type FieldProps, Labelled, type LabelProps, Name, Notes } from "./control.tsx";
 import type { Field, Variant } from "./schema.ts";
 import { initialValue } from "./values.ts";
 
@@ -33,7 +33,7 @@ export function FieldView(props: FieldProps): JSX.Element {
 }
 
 /** A group of fields. @param suffix Makes its id differ from the id of a field in it with the same path. */
-function Group(props: Described & { readonly suffix?: string; readonly children: ComponentChildren }): JSX.Element {
+function Group(props: LabelProps & { readonly suffix?: string; readonly children: ComponentChildren }): JSX.Element {
   return (
     <fieldset class="field group" id={props.form.idOf(props.path) + (props.suffix ?? "")} tabIndex={-1}>
       <legend>

@@ -10,7 +10,7 @@ import { check, type Mistake } from "./check.ts";
 import { SchemaReader } from "./schema.ts";
 import { initialValue, type Path, toArguments, valueAt, withValue } from "./values.ts";
 
-/** How a form is filled in. */
+/** The editors of a form. */
 export type Mode = "form" | "json";
 
 export class FormState {

@@ -1,6 +1,6 @@
 /**
- * Determines the fields of a form from a JSON Schema. Schemas without a matching control get a JSON field, so that every value can be
- * sent.
+ * Determines the fields of a form from a JSON Schema. Schemas without a matching control get a JSON field, so that every value
+ * can be sent.
  *
  * @module
  */

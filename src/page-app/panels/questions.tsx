@@ -145,7 +145,7 @@ function SamplingQuestion({ question }: Of<"sampling">): JSX.Element {
   const id = `sampling-${question.id}`;
   const send = () => {
     const content = { type: "text", text: text.value } as const;
-    question.answer({ role: "assistant", content, model: "a person", stopReason: "endTurn" });
+    question.answer({ role: "assistant", content, model: "human", stopReason: "endTurn" });
   };
   return (
     <Card title={`${serverName()} asks your model`} message={`Answer as the model, in at most ${maxTokens} tokens.`}>

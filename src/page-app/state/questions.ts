@@ -40,7 +40,7 @@ export type Question = {
     }
 );
 
-type Unasked = {
+type QuestionDetails = {
   [K in Question["kind"]]: Omit<Extract<Question, { kind: K }>, "id" | "answer" | "refuse">;
 }[Question["kind"]];
 
@@ -54,7 +54,7 @@ function remove(id: number): void {
 }
 
 /** Shows a question, and resolves with the answer. The question disappears when the server cancels it. */
-function ask<T>(question: Unasked, { signal: withdrawn }: QuestionContext): Promise<T> {
+function ask<T>(question: QuestionDetails, { signal: withdrawn }: QuestionContext): Promise<T> {
   return new Promise((resolve, reject) => {
     lastId += 1;
     const id = lastId;

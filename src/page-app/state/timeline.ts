@@ -96,8 +96,8 @@ async function readAll(): Promise<void> {
 }
 
 /**
- * Reads all entries, and follows changes while the page is visible. Browsers share six connections to a host between all tabs, and
- * each open stream takes one.
+ * Reads all entries, and follows changes while the page is visible. Browsers share six connections to a host between all tabs,
+ * and each open stream takes one.
  */
 export function follow(): void {
   let stop: (() => void) | undefined;
@@ -107,14 +107,14 @@ export function follow(): void {
   };
   const change = () => {
     stop?.();
-    stop = document.hidden ? undefined : watch({ onSummary: take, onClear: forgetAll, onState });
+    stop = document.hidden ? undefined : watch({ onSummary: take, onClear: clearEntries, onState });
   };
   document.addEventListener("visibilitychange", change);
   change();
 }
 
 /** Removes all entries, after the recorder has removed them. */
-export function forgetAll(): void {
+export function clearEntries(): void {
   byId.clear();
   schedule();
 }

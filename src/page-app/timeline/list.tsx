@@ -89,7 +89,7 @@ function Row({
   const rows = counts.rowsWritten > 0 ? count(counts.rowsWritten, "row") : "";
   const by = client?.name === CLIENT_NAME ? "this page" : client?.name;
   return (
-    // The list has the focus, and its keys choose.
+    // The list has the focus and handles the keys.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above
     // biome-ignore lint/a11y/useFocusableInteractive: see above
     <div

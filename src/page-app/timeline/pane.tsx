@@ -10,7 +10,7 @@ import { announce } from "../parts/announce.tsx";
 import { CheckOf } from "../parts/check.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { messageOf } from "../state/calls.ts";
-import { entries, filter, forgetAll, isBrief, isLive, problem, shown } from "../state/timeline.ts";
+import { clearEntries, entries, filter, isBrief, isLive, problem, shown } from "../state/timeline.ts";
 import { Faults } from "./faults.tsx";
 import { EntryList } from "./list.tsx";
 
@@ -59,7 +59,7 @@ function Menu(): JSX.Element {
     status.value = text;
     announce(text);
   };
-  const remove = () => clear().then(forgetAll, (error: unknown) => say(messageOf(error)));
+  const remove = () => clear().then(clearEntries, (error: unknown) => say(messageOf(error)));
   const take = async (file: File | undefined) => {
     if (!file) return;
     try {

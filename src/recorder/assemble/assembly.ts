@@ -23,8 +23,8 @@ export interface Assembly {
   readonly hash: (text: string) => string;
   readonly mapStack: (stack: string) => string;
   /**
-   * Checks a value against a JSON Schema. Returns the JSON Pointer of a violation, such as `/rows/0`. Undefined if the value is valid
-   * or cannot be checked.
+   * Checks a value against a JSON Schema. Returns the JSON Pointer of a violation, such as `/rows/0`. Undefined if the value is
+   * valid or cannot be checked.
    */
   readonly checkOutput: (schema: unknown, value: unknown) => string | undefined;
   /** Returns a stored entry. */

@@ -67,7 +67,7 @@ export class LiveEntry {
   characters: number = OWN_CHARACTERS;
   /** The questions that the server asked. A key is a hash of the question. */
   readonly questions: { readonly key: string; readonly method: string }[] = [];
-  /** The entry whose sealed state this one repeats. */
+  /** The id of the entry whose sealed state this request repeats. */
   continues: string | undefined;
   /** Claims of the access token. They are not verified. */
   token: { readonly audiences: readonly string[]; readonly isExpired: boolean } | undefined;

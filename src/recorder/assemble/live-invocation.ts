@@ -9,8 +9,8 @@ import type { OnsetEvent } from "../tail/tail-event.ts";
 /** A span that can still change. */
 export type LiveSpan = { -readonly [Name in keyof Span]: Span[Name] };
 
-/** What caused an invocation. */
-interface Caused {
+/** How an invocation was caused. */
+interface InvocationCause {
   readonly isRoot: boolean;
   /** Whether the object was not in memory before. */
   readonly woken: boolean;
@@ -46,7 +46,7 @@ export class LiveInvocation {
   /** The names that workerd gave to the open spans, by the id of the span. */
   readonly names: Map<string, string> = new Map();
 
-  constructor(id: string, onset: OnsetEvent, startedAtMs: number, { isRoot, woken, findParent }: Caused) {
+  constructor(id: string, onset: OnsetEvent, startedAtMs: number, { isRoot, woken, findParent }: InvocationCause) {
     this.id = id;
     this.onset = onset;
     this.startedAtMs = startedAtMs;

@@ -1,5 +1,5 @@
 /**
- * Log lines and exceptions, redacted.
+ * Redacts log lines and exceptions.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { LogEvent } from "../tail/tail-event.ts";
 import { findKnownError } from "./kit-errors.ts";
 
 /** The members of the assembly that log lines use. */
-interface LogReader {
+interface LogContext {
   readonly redactor: Redactor;
   /** Returns a stack with positions in the source, if there is a source map. */
   readonly mapStack: (stack: string) => string;
@@ -25,7 +25,7 @@ const REFERENCE = /\(([\da-f]{8}-[\da-f-]{27})\)/;
 export function readLog(
   { message, errors, level }: LogEvent,
   atMs: number,
-  reader: LogReader,
+  reader: LogContext,
 ): { readonly line: LogLine; readonly exceptions: readonly RecordedException[] } {
   const isPrefixed = reader.workerName !== undefined && message[0] === `[${reader.workerName}]`;
   const parts = isPrefixed ? message.slice(1) : message;
@@ -59,7 +59,7 @@ const [PLACES_MAX, PLACE_MAX] = [20, 300];
 export function toException(
   { name, message, stack }: { readonly name: string; readonly message: string; readonly stack?: string },
   atMs: number,
-  { redactor, mapStack }: LogReader,
+  { redactor, mapStack }: LogContext,
 ): RecordedException {
   const places = stack?.split("\n").filter((line) => PLACE.test(line));
   const shown = places

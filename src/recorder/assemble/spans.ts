@@ -30,8 +30,8 @@ export function isHidden(name: string, parent: string | undefined): boolean {
 }
 
 /**
- * The count that a span increases when it begins: rows of the key-value store and of alarms, as Cloudflare bills them. SQL reports
- * its rows at the end. workerd does not report the rows that `list()` reads.
+ * The count that a span increases when it begins: rows of the key-value store and of alarms, as Cloudflare bills them. SQL
+ * reports its rows at the end. workerd does not report the rows that `list()` reads.
  */
 const OPENED: Readonly<Record<string, "rowsRead" | "rowsWritten">> = {
   [`${STORAGE}kv_get`]: "rowsRead",
@@ -62,7 +62,7 @@ export function isLocalStatement({ "db.query.text": sql }: Readonly<Record<strin
 }
 
 /** The attributes of a span. `span` is the visible span to which it belongs, if it is stored. */
-interface Described {
+interface SpanAttributes {
   readonly name: string;
   readonly span: LiveSpan | undefined;
   readonly entry: LiveEntry;
@@ -70,13 +70,13 @@ interface Described {
 }
 
 /** The role that attributes reveal, and the number of characters that were stored. */
-interface Applied {
+interface AttributeEffects {
   readonly role?: string | undefined;
   readonly characters: number;
 }
 
 /** Applies attributes to a span and to the counts. */
-export function applyAttributes({ name, span, entry, values }: Described, redactor: Redactor): Applied {
+export function applyAttributes({ name, span, entry, values }: SpanAttributes, redactor: Redactor): AttributeEffects {
   const number = (...names: readonly string[]) => {
     const found = names.map((each) => values[each]).find((value) => typeof value === "number");
     return typeof found === "number" ? found : undefined;

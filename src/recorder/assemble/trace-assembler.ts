@@ -83,7 +83,7 @@ export class TraceAssembler {
   }
 
   /** Removes the traces and invocations of an entry. */
-  forget(entry: LiveEntry): void {
+  remove(entry: LiveEntry): void {
     for (const trace of entry.traces) this.#traces.delete(trace);
     for (const { id } of entry.invocations) this.#running.delete(id);
   }

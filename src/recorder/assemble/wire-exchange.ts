@@ -241,8 +241,8 @@ export class WireExchange {
     if (isObject(result)) {
       if (waiting?.tool !== undefined) this.#checkOutput(waiting.tool, result);
       linkResult(result, this.entry, this.#assembly);
-      this.#learnVersion(result);
-      this.#learnServer(result);
+      this.#readVersion(result);
+      this.#readServer(result);
       if (result.resultType === "input_required") this.entry.marks.add("question");
     }
     // If a body contains several requests, the first that failed determines the outcome.
@@ -269,14 +269,14 @@ export class WireExchange {
   }
 
   /** Reads the negotiated version from the result of `initialize`. */
-  #learnVersion({ protocolVersion }: JsonObject): void {
+  #readVersion({ protocolVersion }: JsonObject): void {
     const { method, session } = this.entry.facts;
     if (method !== "initialize" || typeof protocolVersion !== "string") return;
     this.entry.facts = { ...this.entry.facts, ...toVersion(protocolVersion) };
     if (session !== undefined) this.#assembly.links.sessions.set(session, sessionFacts(this.entry.facts));
   }
 
-  #learnServer(result: JsonObject): void {
+  #readServer(result: JsonObject): void {
     const info = result.serverInfo ?? readMeta(result)[META.serverInfo];
     if (isObject(info)) this.#assembly.introduced(this.#toClient(info));
   }
@@ -302,7 +302,7 @@ export class WireExchange {
   }
 
   /** Stores a message, unless the entry is full. */
-  #store(message: unknown, where: StoredWhere, context?: Waiting): void {
+  #store(message: unknown, where: MessageOrigin, context?: Waiting): void {
     const { entry } = this;
     const { redactor } = this.#assembly;
     const { from, atMs, event, characters: size } = where;
@@ -322,7 +322,7 @@ export class WireExchange {
 }
 
 /** The sender, time and size of a message. */
-interface StoredWhere {
+interface MessageOrigin {
   readonly from: "client" | "server";
   readonly atMs: number;
   readonly characters: number;

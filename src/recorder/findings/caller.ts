@@ -67,7 +67,7 @@ export function findIgnoredRetryAfter({ entry }: Examined): Finding[] {
 }
 
 /** Finds a client that opens a session for each call. */
-export function findSessionForEach({ entry }: Examined): Finding[] {
+export function findSessionPerCall({ entry }: Examined): Finding[] {
   const { sessionsOpened } = entry;
   if (sessionsOpened === undefined) return [];
   return [

@@ -5,7 +5,7 @@
  */
 import type { LiveEntry } from "../assemble/live-entry.ts";
 import type { LiveInvocation, LiveSpan } from "../assemble/live-invocation.ts";
-import type { KnownTool } from "../redact/schemas.ts";
+import type { ListedTool } from "../redact/schemas.ts";
 import type { Thresholds } from "./thresholds.ts";
 
 /** An entry that is being examined, with its context. */
@@ -14,7 +14,7 @@ export interface Examined {
   readonly nowMs: number;
   readonly thresholds: Thresholds;
   /** The called tool, if it was in a `tools/list` result. */
-  readonly tool: KnownTool | undefined;
+  readonly tool: ListedTool | undefined;
   /** Whether arguments and results are recorded without redaction. */
   readonly contents: boolean;
   /** Returns an entry by its id. */
@@ -35,18 +35,18 @@ export function describeSpan({ name, text }: LiveSpan): string {
 }
 
 /**
- * Returns whether a span comes from the code of the Worker's author. The storage operations of an endpoint's objects, and the calls
- * to these objects, come from mcp-edge itself.
+ * Returns whether a span comes from the code of the Worker's author. The storage operations of an endpoint's objects, and the
+ * calls to these objects, come from mcp-edge itself.
  */
-export function isOfAuthor(span: LiveSpan, { isOfEndpoint, role }: LiveInvocation): boolean {
-  return !isCallOfKit(span) && !((isOfEndpoint || role !== undefined) && OBJECT_STORAGE.test(span.name));
+export function isAuthorWork(span: LiveSpan, { isOfEndpoint, role }: LiveInvocation): boolean {
+  return !isInternalCall(span) && !((isOfEndpoint || role !== undefined) && OBJECT_STORAGE.test(span.name));
 }
 
 /** Names of the spans of an object's own storage. */
 const OBJECT_STORAGE = /^(?:exec|kv_\w+|get\w*|put|delete\w*|setAlarm|list)$/;
 
 /** Returns whether a span is a call of mcp-edge to its own objects. A call without a reported method is assumed to be one. */
-function isCallOfKit({ name, text = "" }: LiveSpan): boolean {
+function isInternalCall({ name, text = "" }: LiveSpan): boolean {
   return name === "object" && (text === "" || text === "callRole" || text.includes("https://object/"));
 }
 

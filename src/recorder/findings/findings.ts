@@ -4,12 +4,12 @@
  * @module
  */
 import type { Finding } from "../entry.ts";
-import { findCut, findIgnoredRetryAfter, findRefusal, findSessionForEach } from "./caller.ts";
+import { findCut, findIgnoredRetryAfter, findRefusal, findSessionPerCall } from "./caller.ts";
 import type { Examined } from "./examined.ts";
 import { findExceptions, findProgressFlood, findRepeatedQuestions } from "./handler.ts";
 import { findOutputMisfit } from "./output.ts";
-import { findStatementsForEach, findUnboundedReads, findWritesOfReader } from "./storage.ts";
-import { findAlarmChain, findAwake, findLostWork } from "./time.ts";
+import { findReadOnlyWrites, findRepeatedOperations, findUnboundedReads } from "./storage.ts";
+import { findAlarmChain, findLateWork, findObjectsInMemory } from "./time.ts";
 import { findFailedRequests, findSlowUpstream, findUnanswered } from "./upstream.ts";
 
 const FINDERS: readonly ((examined: Examined) => readonly Finding[])[] = [
@@ -18,18 +18,18 @@ const FINDERS: readonly ((examined: Examined) => readonly Finding[])[] = [
   findCut,
   findRefusal,
   findRepeatedQuestions,
-  findStatementsForEach,
+  findRepeatedOperations,
   findUnboundedReads,
-  findWritesOfReader,
+  findReadOnlyWrites,
   findFailedRequests,
   findSlowUpstream,
   findUnanswered,
-  findLostWork,
-  findAwake,
+  findLateWork,
+  findObjectsInMemory,
   findAlarmChain,
   findProgressFlood,
   findIgnoredRetryAfter,
-  findSessionForEach,
+  findSessionPerCall,
 ];
 
 /** Returns the findings of an entry. */

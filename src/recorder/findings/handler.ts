@@ -31,12 +31,12 @@ export function findExceptions({ entry }: Examined): Finding[] {
 }
 
 /** Matches stack lines in a package or in the runtime. */
-const NOT_OF_AUTHOR = /node_modules|mcp-edge\/(?:dist|src)\/|\(<anonymous>\)|\bnode:/;
+const LIBRARY_LINE = /node_modules|mcp-edge\/(?:dist|src)\/|\(<anonymous>\)|\bnode:/;
 
 function toFinding(exception: RecordedException, invocation: LiveInvocation): Finding {
   const { name, message, code, reference, stack } = exception;
   const places = stack?.split("\n") ?? [];
-  const own = places.find((line) => !NOT_OF_AUTHOR.test(line));
+  const own = places.find((line) => !LIBRARY_LINE.test(line));
   // An error that mcp-edge itself creates has no position in the author's code.
   const place = own ?? (code === undefined ? places[0] : undefined);
   const why =

@@ -5,17 +5,17 @@
  */
 import type { LiveSpan } from "../assemble/live-invocation.ts";
 import type { Finding } from "../entry.ts";
-import { describeSpan, type Examined, isOfAuthor, placeOf } from "./examined.ts";
+import { describeSpan, type Examined, isAuthorWork, placeOf } from "./examined.ts";
 
 /** Spans that query a store, an object or another server. */
 const QUERIES = /^(?:exec|kv_get|get|d1_\w+|r2_get|object|fetch)$/;
 
 /** Finds repeated statements, reads and calls in one invocation, which probably run once for each item of a list. */
-export function findStatementsForEach({ entry, thresholds }: Examined): Finding[] {
+export function findRepeatedOperations({ entry, thresholds }: Examined): Finding[] {
   return entry.invocations.flatMap((invocation) => {
     const groups = new Map<string, { count: number; rows: number; readonly span: LiveSpan }>();
     for (const span of invocation.spans) {
-      if (!QUERIES.test(span.name) || !isOfAuthor(span, invocation)) continue;
+      if (!QUERIES.test(span.name) || !isAuthorWork(span, invocation)) continue;
       const key = keyOf(span);
       const group = groups.get(key) ?? { count: 0, rows: 0, span };
       group.count += 1;
@@ -70,11 +70,11 @@ const SAME_MAX = 10;
 const WRITES = /^(?:kv_put|kv_delete|put|delete|deleteAll|r2_put|r2_delete|queue_send\w*)$/;
 
 /** Finds writes by a tool that is annotated as read-only. */
-export function findWritesOfReader({ entry, tool }: Examined): Finding[] {
+export function findReadOnlyWrites({ entry, tool }: Examined): Finding[] {
   if (entry.facts.method !== "tools/call" || !tool?.isReadOnly) return [];
   const written = entry.invocations.flatMap((invocation) => {
     return invocation.spans
-      .filter((span) => isOfAuthor(span, invocation) && ((span.rowsWritten ?? 0) > 0 || WRITES.test(span.name)))
+      .filter((span) => isAuthorWork(span, invocation) && ((span.rowsWritten ?? 0) > 0 || WRITES.test(span.name)))
       .map((span) => ({ invocation, span }));
   });
   const [first] = written;

@@ -6,10 +6,10 @@
 import type { LiveEntry } from "../assemble/live-entry.ts";
 import type { LiveInvocation, LiveSpan } from "../assemble/live-invocation.ts";
 import type { Finding } from "../entry.ts";
-import { describeSpan, type Examined, endOf, findRoot, isOfAuthor, placeOf } from "./examined.ts";
+import { describeSpan, type Examined, endOf, findRoot, isAuthorWork, placeOf } from "./examined.ts";
 
 /** Finds work that was unfinished when the result was sent. */
-export function findLostWork({ entry, nowMs }: Examined): Finding[] {
+export function findLateWork({ entry, nowMs }: Examined): Finding[] {
   const root = findRoot(entry);
   if (!root || entry.facts.method === undefined || entry.kind !== "request") return [];
   const answers = entry.messages.filter(({ from, message }) => from === "server" && isAnswer(message));
@@ -48,7 +48,7 @@ function lateWork(invocation: LiveInvocation, isRoot: boolean, sentAtMs: number,
     const later = spans.filter(({ startedAtMs }) => startedAtMs > answeredAtMs);
     const lines = logs.filter(({ atMs }) => atMs > answeredAtMs + TOLERANCE_MS);
     return [...new Set([...openAtAnswer.filter(hasEnd), ...later])]
-      .filter((span) => isOfAuthor(span, invocation))
+      .filter((span) => isAuthorWork(span, invocation))
       .map(describeSpan)
       .concat(lines.map(() => "a log line"));
   }
@@ -57,7 +57,7 @@ function lateWork(invocation: LiveInvocation, isRoot: boolean, sentAtMs: number,
   return spans
     .filter(
       (span) =>
-        isOfAuthor(span, invocation) &&
+        isAuthorWork(span, invocation) &&
         (hasEnd(span) ? endOf(span, nowMs) : span.startedAtMs) > sentAtMs + TOLERANCE_MS,
     )
     .map(describeSpan);
@@ -76,7 +76,7 @@ function isAnswer(message: unknown): boolean {
 }
 
 /** Finds objects that stay in memory long after their response. */
-export function findAwake({ entry, nowMs, thresholds }: Examined): Finding[] {
+export function findObjectsInMemory({ entry, nowMs, thresholds }: Examined): Finding[] {
   return entry.invocations
     .filter(({ onset, answeredAtMs }) => onset.isObject && onset.isUpgrade !== true && answeredAtMs !== undefined)
     .filter(({ role }) => role === undefined || !waitsForClient(entry))

@@ -1,8 +1,9 @@
 /**
  * Redacts everything that the recorder stores.
  *
- * Secrets are always replaced: tokens, cookies, session ids, event ids, sealed states, keys, and values that the server's schemas mark
- * as secret. Without `contents`, arguments, results, texts, log lines and error messages are replaced by their shape.
+ * Secrets are always replaced: tokens, cookies, session ids, event ids, sealed states, keys, and values that the server's
+ * schemas mark as secret. Without `contents`, arguments, results, texts, log lines and error messages are replaced by their
+ * shape.
  *
  * @module
  */
@@ -10,7 +11,7 @@ import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Header } from "../entry.ts";
 import { hideKey, hidePath, hideUrl } from "./address.ts";
 import { readSecretsOfHeader, redactHeader } from "./headers.ts";
-import { ANY, KEPT, type Keep, type Kept } from "./kept.ts";
+import { ANY, MESSAGE_RULES, type MemberRules, type Visibility } from "./member-rules.ts";
 import { type SecretPath, ServerCatalog } from "./schemas.ts";
 import { isSecret, KnownSecrets, REDACTED } from "./secrets.ts";
 import { shapeOf, toMember } from "./shape.ts";
@@ -52,7 +53,7 @@ export class Redactor {
   /** Redacts a JSON-RPC message or any other JSON value. */
   message(message: unknown, context: MessageContext = {}): unknown {
     if (!isObject(message)) return this.value(message);
-    if (!this.contents) return this.#keep(message, KEPT, 0);
+    if (!this.contents) return this.#show(message, MESSAGE_RULES, 0);
     return this.#copy(message, this.#secretPaths(message, context), 0);
   }
 
@@ -182,37 +183,37 @@ export class Redactor {
   }
 
   /** Returns the members of a value that the protocol defines, and the shape of all others. */
-  #keep(value: unknown, kept: Kept | undefined, depth: number): unknown {
-    if (!kept || depth >= DEPTH_MAX) return shapeOf(value);
-    if (kept.keep === "all") return this.#keepAll(value, depth);
-    const child = (name: string) => kept.members.get(name) ?? kept.members.get(ANY);
+  #show(value: unknown, rules: MemberRules | undefined, depth: number): unknown {
+    if (!rules || depth >= DEPTH_MAX) return shapeOf(value);
+    if (rules.visibility === "all") return this.#showAll(value, depth);
+    const child = (name: string) => rules.members.get(name) ?? rules.members.get(ANY);
     if (Array.isArray(value)) {
-      return kept.members.has(ANY) ? value.map((each) => this.#keep(each, child(ANY), depth + 1)) : shapeOf(value);
+      return rules.members.has(ANY) ? value.map((each) => this.#show(each, child(ANY), depth + 1)) : shapeOf(value);
     }
     if (isObject(value)) {
       const members = Object.entries(value).map(([name, member], index) => {
         if (SEALED.has(name)) return [name, REDACTED] as const;
-        const known = kept.members.has(name) || this.catalog.has(name);
-        return [known ? name : toMember(name, index), this.#keep(member, child(name), depth + 1)] as const;
+        const known = rules.members.has(name) || this.catalog.has(name);
+        return [known ? name : toMember(name, index), this.#show(member, child(name), depth + 1)] as const;
       });
       return Object.fromEntries(members);
     }
-    return kept.keep ? this.#keepLeaf(value, kept.keep) : shapeOf(value);
+    return rules.visibility ? this.#showLeaf(value, rules.visibility) : shapeOf(value);
   }
 
-  #keepAll(value: unknown, depth: number): unknown {
+  #showAll(value: unknown, depth: number): unknown {
     if (depth >= DEPTH_MAX) return "<nested deeper>";
-    if (Array.isArray(value)) return value.map((each) => this.#keepAll(each, depth + 1));
-    if (!isObject(value)) return this.#keepLeaf(value, "name");
+    if (Array.isArray(value)) return value.map((each) => this.#showAll(each, depth + 1));
+    if (!isObject(value)) return this.#showLeaf(value, "name");
     return Object.fromEntries(
-      Object.entries(value).map(([name, member], index) => [toMember(name, index), this.#keepAll(member, depth + 1)]),
+      Object.entries(value).map(([name, member], index) => [toMember(name, index), this.#showAll(member, depth + 1)]),
     );
   }
 
-  #keepLeaf(value: unknown, keep: Keep): unknown {
+  #showLeaf(value: unknown, visibility: Visibility): unknown {
     if (typeof value !== "string") return value;
-    if (keep === "reason") return isReason(value) ? value : describeText(value);
-    return keep === "uri" ? this.uri(value) : this.name(value);
+    if (visibility === "reason") return isReason(value) ? value : describeText(value);
+    return visibility === "uri" ? this.uri(value) : this.name(value);
   }
 }
 

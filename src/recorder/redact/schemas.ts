@@ -6,7 +6,7 @@
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 
 /** The facts about a tool that the recorder uses. */
-export interface KnownTool {
+export interface ListedTool {
   readonly isReadOnly: boolean;
   readonly outputSchema: unknown;
   /** The paths of the secrets in the arguments and in the structured content. */
@@ -25,11 +25,11 @@ const [DEPTH_MAX, SECRETS_MAX] = [8, 100];
 
 /** The tools, prompts and resources in the list results of a server. */
 export class ServerCatalog {
-  readonly #tools = new Map<string, KnownTool>();
+  readonly #tools = new Map<string, ListedTool>();
   readonly #names = new Set<string>();
 
   /** Returns a listed tool. */
-  tool(name: string): KnownTool | undefined {
+  tool(name: string): ListedTool | undefined {
     return this.#tools.get(name);
   }
 

@@ -5,8 +5,8 @@
  */
 
 /**
- * A part of a name: camel-case words with an optional number at the end, or a short number. Two-letter words must be common words,
- * because other pairs of letters may be random.
+ * A part of a name: camel-case words with an optional number at the end, or a short number. Two-letter words must be common
+ * words, because other pairs of letters may be random.
  */
 const PIECE =
   /^(?:(?:[A-Z]?[a-z]{2,14}|At|By|Id|In|Is|Of|On|To|Up){1,4}[A-Z]?\d{0,3}|[A-Z]{1,10}\d{0,3}|[A-Z][a-z]|[a-z]\d{0,3}|\d{1,8})$/;

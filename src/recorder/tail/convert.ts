@@ -1,6 +1,6 @@
 /**
- * Converts the events of workerd's streaming tail. Headers are omitted because they contain tokens and cookies, apart from the header
- * that the recorder adds and the headers with the method, target and version of a modern request.
+ * Converts the events of workerd's streaming tail. Headers are omitted because they contain tokens and cookies, apart from the
+ * header that the recorder adds and the headers with the method, target and version of a modern request.
  *
  * @module
  * @see https://developers.cloudflare.com/workers/runtime-apis/handlers/tail

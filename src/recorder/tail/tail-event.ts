@@ -40,7 +40,7 @@ export interface OnsetEvent {
   /** The exported class or entrypoint. */
   readonly entrypoint?: string;
   readonly objectId?: string;
-  /** Why it was invoked. */
+  /** The cause of the invocation. */
   readonly cause: "fetch" | "jsrpc" | "alarm" | "websocket" | "scheduled" | "other";
   /** The method and the URL of a fetch. */
   readonly method?: string;

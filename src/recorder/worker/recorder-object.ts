@@ -15,8 +15,8 @@ import type { Entry, Summary } from "../entry.ts";
 import { Recorder } from "../recorder.ts";
 import { toRecording } from "../recording/file.ts";
 import type { TailEvent } from "../tail/tail-event.ts";
-import { KeptCalls } from "./kept-calls.ts";
 import type { CheckedOptions } from "./recording-options.ts";
+import { StoredCalls } from "./stored-calls.ts";
 
 /** How long events are collected, in milliseconds. Events of an object can arrive before those of the calling Worker. */
 const COLLECT_MS = 1_000;
@@ -49,7 +49,7 @@ export function createRecorderClass(options: CheckedOptions): McpRecorderClass {
 
 /** The object that stores the last calls of another Worker. `recorder()` creates the class to export. */
 export class McpRecorder extends DurableObject<unknown> {
-  readonly #calls: KeptCalls;
+  readonly #calls: StoredCalls;
   readonly #recorder: Recorder;
   #waiting: TailEvent[] = [];
   /** Calls that are not stored yet. A call is stored once it has not changed for one interval. */
@@ -63,7 +63,7 @@ export class McpRecorder extends DurableObject<unknown> {
    */
   constructor(ctx: DurableObjectState, env: unknown, options: CheckedOptions) {
     super(ctx, env);
-    this.#calls = new KeptCalls(ctx.storage, options);
+    this.#calls = new StoredCalls(ctx.storage, options);
     this.#recorder = new Recorder({
       contents: options.contents,
       endpointPath: "",

@@ -18,7 +18,10 @@ import { checkRecordingOptions, isInShare, type RecordingOptions } from "./recor
 export interface RecordingWorker {
   /** Shows the recorded calls to authenticated callers only. Pass it to `edge()` together with an authentication plugin. */
   readonly server: McpServer;
-  /** Called by the platform with the events of each invocation of the recorded Worker. Export it as a member of the default export. */
+  /**
+   * Called by the platform with the events of each invocation of the recorded Worker. Export it as a member of the default
+   * export.
+   */
   readonly tailStream: (onset: unknown, env: unknown) => ((event: unknown) => Promise<void>) | undefined;
   /** The class of the object that stores the calls: `export class McpRecorder extends recording.McpRecorder {}`. */
   readonly McpRecorder: McpRecorderClass;
@@ -39,7 +42,8 @@ interface ObjectRpc {
 }
 
 /**
- * Creates a Worker that records another Worker, which must list it in `streaming_tail_consumers`. `mcp-edge add recorder` writes both.
+ * Creates a Worker that records another Worker, which must list it in `streaming_tail_consumers`. `mcp-edge add recorder`
+ * writes both.
  *
  * @throws {KitError} `options-invalid` if an option is out of range.
  */

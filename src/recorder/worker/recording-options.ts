@@ -8,8 +8,8 @@ import { KitError } from "../../core/protocol/errors.ts";
 /** The options of `recorder()`. */
 export interface RecordingOptions {
   /**
-   * How long a call is stored, in milliseconds: from 1 minute to 30 days. Expired calls are no longer shown, and are deleted within
-   * another twenty-fourth of this time.
+   * How long a call is stored, in milliseconds: from 1 minute to 30 days. Expired calls are no longer shown, and are deleted
+   * within another twenty-fourth of this time.
    *
    * @default 86_400_000 (one day)
    */

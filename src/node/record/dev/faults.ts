@@ -7,7 +7,7 @@ import type { ChildProcess } from "node:child_process";
 import { FAULTS_WITH_FLAG, type FaultRequest, type FaultResult, type ObjectState } from "../../../recorder/api.ts";
 import type { Recorder } from "../../../recorder/recorder.ts";
 import type { RecordingProxy } from "../proxy/recording-proxy.ts";
-import type { RuntimeAnswer, RuntimeCommand } from "./runtime-control.ts";
+import type { RuntimeCommand, RuntimeResult } from "./runtime-control.ts";
 
 export interface FaultOptions {
   readonly recorder: Recorder;
@@ -144,20 +144,20 @@ export class Faults {
   }
 
   /** Sends a command to wrangler's process. */
-  #askWrangler(command: WithoutId<RuntimeCommand>): Promise<Pick<RuntimeAnswer, "done" | "failed">> {
+  #askWrangler(command: WithoutId<RuntimeCommand>): Promise<Pick<RuntimeResult, "done" | "failed">> {
     const child = this.#options.child();
     if (!child?.connected) return Promise.resolve({ done: false, failed: "wrangler is not running." });
     this.#commands += 1;
     const id = this.#commands;
     return new Promise((resolve) => {
-      const end = (answer: Pick<RuntimeAnswer, "done" | "failed">) => {
+      const end = (answer: Pick<RuntimeResult, "done" | "failed">) => {
         clearTimeout(timer);
         child.off("message", take);
         resolve(answer);
       };
       const take = (message: unknown) => {
-        const answer = message as Partial<RuntimeAnswer> | null;
-        if (answer?.mcpEdge === "answer" && answer.id === id) end(answer as RuntimeAnswer);
+        const answer = message as Partial<RuntimeResult> | null;
+        if (answer?.mcpEdge === "answer" && answer.id === id) end(answer as RuntimeResult);
       };
       const timer = setTimeout(() => end({ done: false, failed: "wrangler does not respond." }), FAULT_MS);
       child.on("message", take);

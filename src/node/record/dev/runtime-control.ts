@@ -19,7 +19,7 @@ export type RuntimeCommand =
   | { readonly id: number; readonly mcpEdge: "kill" };
 
 /** The result of a command. */
-export interface RuntimeAnswer {
+export interface RuntimeResult {
   readonly mcpEdge: "answer";
   readonly id: number;
   readonly done: boolean;
@@ -52,8 +52,8 @@ async function run(
   command: RuntimeCommand,
   runtimes: ReadonlySet<ChildProcess>,
   instances: ReadonlySet<MiniflareLike>,
-): Promise<RuntimeAnswer> {
-  const answer = (done: boolean, failed?: string): RuntimeAnswer => {
+): Promise<RuntimeResult> {
+  const answer = (done: boolean, failed?: string): RuntimeResult => {
     return { mcpEdge: "answer", id: command.id, done, ...(failed === undefined ? {} : { failed }) };
   };
   if (command.mcpEdge === "kill") {

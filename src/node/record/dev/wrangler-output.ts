@@ -1,6 +1,6 @@
 /**
- * Runs in wrangler's process before wrangler. Filters and corrects its output, because wrangler does not know that it runs behind a
- * proxy. The output is not piped, so wrangler's colors, keyboard shortcuts and prompts keep working.
+ * Runs in wrangler's process before wrangler. Filters and corrects its output, because wrangler does not know that it runs
+ * behind a proxy. The output is not piped, so wrangler's colors, keyboard shortcuts and prompts keep working.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The current state of a Worker's objects: their storage, their next alarms, and whether they are in memory. Reading the state does
- * not wake them.
+ * The current state of a Worker's objects: their storage, their next alarms, and whether they are in memory. Reading the state
+ * does not wake them.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { shapeOf } from "../../../recorder/redact/shape.ts";
 import { readStored, type StoredObject } from "./stored-object.ts";
 
 /** The location of the objects' databases. */
-export interface ObjectPlace {
+export interface ObjectLocation {
   /** The folder that contains one folder for each class. */
   readonly folder: string;
   /** The name of the Worker, which is the prefix of the names of these folders. */
@@ -38,11 +38,11 @@ interface DatabaseFile {
 
 /** Reads the objects of one Worker. Unchanged databases are not read again. */
 export class ObjectReader {
-  readonly #place: ObjectPlace;
+  readonly #place: ObjectLocation;
   readonly #recorder: Recorder;
   readonly #read = new Map<string, { readonly version: string; readonly stored: StoredObject | undefined }>();
 
-  constructor(place: ObjectPlace, recorder: Recorder) {
+  constructor(place: ObjectLocation, recorder: Recorder) {
     this.#place = place;
     this.#recorder = recorder;
   }

@@ -1,8 +1,8 @@
 /**
  * Reads the bodies of requests and responses for the recorder: JSON, Server-Sent Events, or only their size.
  *
- * The proxied bytes are not changed. Compressed bodies are decompressed in a copy, because wrangler compresses responses for clients
- * that accept it.
+ * The proxied bytes are not changed. Compressed bodies are decompressed in a copy, because wrangler compresses responses for
+ * clients that accept it.
  *
  * @module
  */

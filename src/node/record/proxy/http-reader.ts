@@ -1,6 +1,6 @@
 /**
- * Reads HTTP/1.1 messages from a stream of bytes without changing them. It reports where each head ends, so that the proxy can add a
- * header, and which bytes belong to bodies.
+ * Reads HTTP/1.1 messages from a stream of bytes without changing them. It reports where each head ends, so that the proxy can
+ * add a header, and which bytes belong to bodies.
  *
  * @module
  * @see RFC 9112

@@ -1,8 +1,8 @@
 /**
  * One connection of a client, and the connections on which its requests are forwarded.
  *
- * Bytes are forwarded unchanged, apart from one header that is added to each request. FIN, RST and backpressure are forwarded in both
- * directions.
+ * Bytes are forwarded unchanged, apart from one header that is added to each request. FIN, RST and backpressure are forwarded
+ * in both directions.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export interface ProxiedConnectionOptions {
   /** Returns whether a request is for the recorder itself. */
   readonly isInside: (target: string) => boolean;
   /** Begins to record a request. Returns the head to forward. */
-  readonly observe: (request: PassingRequest) => { readonly exchange: ObservedExchange; readonly bytes: Buffer };
+  readonly observe: (request: ProxiedRequest) => { readonly exchange: ObservedExchange; readonly bytes: Buffer };
   /** Returns whether the body of a request is buffered until it is complete, because the request may be delayed. */
   readonly mayHold?: (method: string) => boolean;
   /** Returns a delay before the rest of a request is forwarded. Undefined if it is not delayed. */
@@ -35,7 +35,7 @@ export interface ProxiedConnectionOptions {
 }
 
 /** A request whose head has been read. */
-export interface PassingRequest {
+export interface ProxiedRequest {
   readonly head: MessageHead;
   readonly bytes: Buffer;
   readonly method: string;
@@ -133,7 +133,10 @@ export class ProxiedConnection {
     }
   }
 
-  /** Returns whether a part can be forwarded now. A request on another leg waits for earlier responses, so that they stay in order. */
+  /**
+   * Returns whether a part can be forwarded now. A request on another leg waits for earlier responses, so that they stay in
+   * order.
+   */
   #canPass(part: Part): boolean {
     if (part.kind !== "head") return true;
     const isInside = this.#isInside(part.head);

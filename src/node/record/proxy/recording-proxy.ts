@@ -13,7 +13,7 @@ import { EXCHANGE_HEADER } from "../../../recorder/tail/tail-event.ts";
 import { isLoopback } from "../loopback.ts";
 import { headerOf } from "./http-reader.ts";
 import { ObservedExchange } from "./observed-exchange.ts";
-import { type PassingRequest, ProxiedConnection, type ProxiedConnectionOptions } from "./proxied-connection.ts";
+import { ProxiedConnection, type ProxiedConnectionOptions, type ProxiedRequest } from "./proxied-connection.ts";
 
 export interface ProxyOptions {
   readonly recorder: Recorder;
@@ -22,7 +22,7 @@ export interface ProxyOptions {
   /** Serves the routes of the recorder. The member `isLocal` of a request's socket is true if the client is on this machine. */
   readonly inside: RequestListener;
   /** Returns the head of a request to forward, for example with another Host header. @default the unchanged head */
-  readonly change?: (request: PassingRequest) => Buffer;
+  readonly change?: (request: ProxiedRequest) => Buffer;
   /** Whether a header with the id of the exchange is added to requests, for the tail Worker. */
   readonly hasTail: boolean;
   /** Returns whether a `User-Agent` belongs to this program, whose requests are not shown. */
@@ -114,7 +114,7 @@ export class RecordingProxy {
     client.once("close", () => this.#connections.delete(connection));
   }
 
-  #observe(request: PassingRequest): { readonly exchange: ObservedExchange; readonly bytes: Buffer } {
+  #observe(request: ProxiedRequest): { readonly exchange: ObservedExchange; readonly bytes: Buffer } {
     const { recorder, hasTail, change, isOwn } = this.#options;
     const { head, method, target } = request;
     this.#exchanges += 1;

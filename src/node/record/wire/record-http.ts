@@ -6,7 +6,7 @@
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { RECORDER_PATH } from "../../../recorder/api.ts";
-import type { PassingRequest } from "../proxy/proxied-connection.ts";
+import type { ProxiedRequest } from "../proxy/proxied-connection.ts";
 import { RecordingProxy } from "../proxy/recording-proxy.ts";
 import { createRoutes } from "../routes.ts";
 import { type WireOptions, WireRecording } from "./recording.ts";
@@ -61,7 +61,7 @@ function connectTo({ protocol, hostname, port }: URL): Socket {
 /** Replaces the host and origin of this proxy in the head of a request with those of the server, and adds headers. */
 function addressTo(
   target: URL,
-  { bytes }: PassingRequest,
+  { bytes }: ProxiedRequest,
   origin: string,
   headers: Readonly<Record<string, string>>,
 ): Buffer {

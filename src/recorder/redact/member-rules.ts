@@ -8,12 +8,12 @@
  * Which values of a member are shown: `name` shows names, numbers and booleans; `reason` shows lower-case words; `uri` shows the
  * scheme, the host and names; `all` shows everything.
  */
-export type Keep = "name" | "reason" | "uri" | "all";
+export type Visibility = "name" | "reason" | "uri" | "all";
 
 /** The rule for a value and its members. The member `*` applies to all other members, and to the elements of an array. */
-export interface Kept {
-  readonly keep?: Keep;
-  readonly members: ReadonlyMap<string, Kept>;
+export interface MemberRules {
+  readonly visibility?: Visibility;
+  readonly members: ReadonlyMap<string, MemberRules>;
 }
 
 /** The name that matches every member. */
@@ -95,7 +95,7 @@ const RESULT = [
 ];
 
 /** The rules for a message. */
-export const KEPT: Kept = compile([
+export const MESSAGE_RULES: MemberRules = compile([
   ...prefixed("params.", PARAMS, "name"),
   ...prefixed("params.", ["uri", "ref.uri", "url"], "uri"),
   ...prefixed("params.", ["capabilities", `${META}clientCapabilities`], "all"),
@@ -111,25 +111,25 @@ export const KEPT: Kept = compile([
   ...prefixed("", ["error.data.reason"], "reason"),
 ]);
 
-function prefixed(prefix: string, paths: readonly string[], keep: Keep): (readonly [string, Keep])[] {
-  return paths.map((path) => [prefix + path, keep]);
+function prefixed(prefix: string, paths: readonly string[], visibility: Visibility): (readonly [string, Visibility])[] {
+  return paths.map((path) => [prefix + path, visibility]);
 }
 
 /** Builds a tree from paths. Names of `_meta` members contain dots and are a single step. */
-function compile(paths: readonly (readonly [path: string, keep: Keep])[]): Kept {
+function compile(paths: readonly (readonly [path: string, visibility: Visibility])[]): MemberRules {
   interface Node {
-    keep?: Keep;
+    visibility?: Visibility;
     members: Map<string, Node>;
   }
   const root: Node = { members: new Map() };
-  for (const [path, keep] of paths) {
+  for (const [path, visibility] of paths) {
     let node = root;
     for (const step of path.match(/io\.modelcontextprotocol\/\w+|[^.]+/g) ?? []) {
       const next = node.members.get(step) ?? { members: new Map() };
       node.members.set(step, next);
       node = next;
     }
-    node.keep = keep;
+    node.visibility = visibility;
   }
   return root;
 }

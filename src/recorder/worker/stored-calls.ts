@@ -17,7 +17,7 @@ const TABLE =
 /** How many times expired calls are deleted per `keepMs`. */
 const DELETIONS = 24;
 
-export class KeptCalls {
+export class StoredCalls {
   readonly #storage: DurableObjectStorage;
   readonly #options: CheckedOptions;
   #count: number;
@@ -39,11 +39,11 @@ export class KeptCalls {
   save(entry: Entry): void {
     const { sql } = this.#storage;
     const whole = JSON.stringify(entry);
-    const kept = whole.length > CALL_CHARACTERS_MAX ? JSON.stringify(withoutDetails(entry)) : whole;
+    const stored = whole.length > CALL_CHARACTERS_MAX ? JSON.stringify(withoutDetails(entry)) : whole;
     const id = Number(entry.id);
     const isKnown = sql.exec("SELECT id FROM call WHERE id = ?", id).toArray().length > 0;
     const summary = JSON.stringify(summaryOf(entry));
-    sql.exec("INSERT OR REPLACE INTO call VALUES (?, ?, ?, ?)", id, entry.startedAtMs, summary, kept);
+    sql.exec("INSERT OR REPLACE INTO call VALUES (?, ?, ?, ?)", id, entry.startedAtMs, summary, stored);
     if (!isKnown) this.#count += 1;
     const surplus = this.#count - this.#options.callsMax;
     if (surplus > 0) this.#delete("id IN (SELECT id FROM call ORDER BY id LIMIT ?)", surplus);
