@@ -13,7 +13,7 @@ import { isSame } from "./json.ts";
 /**
  * Returns the changes from one contract to another, in the order of the contract; an empty list if they are equal.
  *
- * @throws {DepthError} if a contract that was not created by this module is nested too deeply.
+ * @throws {Error} if a contract comes neither from `createContract()` nor from `parseContract()`, and is nested too deeply.
  */
 export function compareContracts(before: Contract, after: Contract): Change[] {
   const changes = new Changes();
@@ -113,7 +113,7 @@ function compareTexts(before: Texts, after: Texts): InnerChange[] {
     .map((member) => review("", `its ${member} ${describe(before[member], after[member])}`));
 }
 
-/** The maximum number of characters of a text that a reason repeats. Longer ones are only said to have changed. */
+/** The maximum number of characters of a text that a reason repeats. Longer ones are only said to have changed. @limit internal */
 const REPEATED_MAX = 60;
 
 function describe(before: string | undefined, after: string | undefined): string {
@@ -164,7 +164,7 @@ function isSimilar(one: string, other: string): boolean {
   return shared * 2 >= Math.max(words.size, others.size);
 }
 
-/** The maximum number of words of a description that are compared. */
+/** The maximum number of words of a description that are compared. @limit internal */
 const WORDS_MAX = 500;
 
 /** What to do with the items of two lists. */

@@ -138,7 +138,7 @@ const HINTS: LockedHints = {
 const VIEW_MEMBERS: readonly string[] = ["ui", "ui/resourceUri"];
 
 /**
- * Returns the contract of a server. Contracts with the same content are equal as texts, because everything in them is sorted.
+ * Returns the contract of a server, from its complete lists. Contracts with the same content are equal as texts, because everything in them is sorted.
  *
  * @throws {KitError} `definition-invalid` naming a definition that is nested too deeply.
  */

@@ -37,7 +37,7 @@ export const ANNOTATIONS: readonly string[] = [
   "writeOnly",
 ];
 
-/** The maximum number of values of an enumeration that a reason lists. */
+/** The maximum number of values of an enumeration that a reason lists. @limit internal */
 const LISTED_MAX = 5;
 
 /** Describes the change of a keyword, or returns undefined if it has not changed. */

@@ -13,7 +13,7 @@ export type ParsedContract =
   | { readonly contract: Contract; readonly problem?: undefined }
   | { readonly contract?: undefined; readonly problem: string };
 
-/** The maximum number of definitions in each list of a lock file. */
+/** The maximum number of definitions in each list of a lock file. @limit internal */
 const DEFINITIONS_MAX = 20_000;
 
 /** Ends the reading. Never leaves this file. */

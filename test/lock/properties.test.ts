@@ -148,7 +148,7 @@ describe("contracts", () => {
     );
   });
 
-  test("what narrows arguments widens them when it is undone: one direction or both need attention", () => {
+  test("two schemas differ in one direction exactly when they differ in the other one", () => {
     fc.assert(
       fc.property(ROOT, ROOT, (one, two) => {
         const of = (inputSchema: unknown) => createContract({ tools: [{ name: "t", inputSchema } as never] });
