@@ -19,8 +19,8 @@ export type Direction = "input" | "output";
 
 /** The maximum depth of schemas in each other, with references. @limit internal */
 const LEVELS_MAX = 48;
-/** The maximum number of schemas that one comparison visits. @limit internal */
-const SCHEMAS_MAX = 20_000;
+/** The maximum number of schemas and names that one comparison visits. @limit internal */
+const SCHEMAS_MAX = 100_000;
 /** The maximum number of characters of a place. @limit internal */
 const PATH_CHARS_MAX = 200;
 
@@ -116,8 +116,10 @@ class SchemaComparison {
       return;
     }
     const [old, now] = [isObject(before) ? before : {}, isObject(after) ? after : {}];
-    if (this.#isFollowed(old.$ref, now.$ref, place.isNegated)) return;
-    this.#compareObjects(resolve(old, this.#before), resolve(now, this.#after), place);
+    // What is beside a reference can differ although the reference was followed before.
+    if (this.#isFollowed(old.$ref, now.$ref, place.isNegated))
+      this.#compareObjects(withoutReference(old), withoutReference(now), place);
+    else this.#compareObjects(resolve(old, this.#before), resolve(now, this.#after), place);
   }
 
   #compareObjects(before: JsonObject, after: JsonObject, place: Place): void {
@@ -167,6 +169,7 @@ class SchemaComparison {
   #properties(before: JsonObject, after: JsonObject, place: Place): void {
     const [old, now] = [mapOf(before.properties), mapOf(after.properties)];
     const isRequired = new Set(listOf(after.required));
+    this.#budget.schemas -= now.size + isRequired.size;
     for (const [name, schema] of old) {
       const at = within(place, `.${shown(name)}`);
       if (now.has(name)) this.compare(schema, now.get(name), at);
@@ -308,6 +311,10 @@ function within({ path, level, isNegated }: Place, step: string): Place {
 /** Returns a name in a place: as it is if it is simple, and as JSON otherwise. */
 function shown(name: string): string {
   return /^[\w-]{1,64}$/.test(name) ? name : printable(JSON.stringify(name.slice(0, 64)));
+}
+
+function withoutReference({ $ref: _, ...rest }: JsonObject): JsonObject {
+  return rest;
 }
 
 function describe(schema: unknown): string {

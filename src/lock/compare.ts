@@ -8,7 +8,7 @@ import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { type Change, type ChangedKind, Changes, type InnerChange, type Severity } from "./changes.ts";
 import { Budget, compareSchemas } from "./compare-schemas.ts";
 import type { Contract, LockedHints, LockedPrompt, LockedTool } from "./contract.ts";
-import { isSame } from "./json.ts";
+import { isSame, toSortedText } from "./json.ts";
 
 /**
  * Returns the changes from one contract to another, in the order of the contract; an empty list if they are equal.
@@ -20,9 +20,10 @@ export function compareContracts(before: Contract, after: Contract): Change[] {
   const budget = new Budget();
   compareServers(before, after, changes);
   compareScopes(before.scopes, after.scopes, changes);
+  const findRenamed = renames(before.tools, after.tools);
   compareLists(before.tools, after.tools, nameOf, {
     added: (name) => changes.add("tool", name, "compatible", "was added"),
-    removed: (name, tool) => changes.add("tool", name, "breaking", removedTool(tool, before.tools, after.tools)),
+    removed: (name, tool) => changes.add("tool", name, "breaking", removedReason(findRenamed(tool))),
     kept: (name, old, now) => addAll(changes, "tool", name, compareTools(old, now, budget)),
   });
   compareLists(before.prompts, after.prompts, nameOf, {
@@ -140,21 +141,38 @@ function compareScopes(before: readonly string[] | undefined, after: readonly st
   if (before === undefined) changes.add("scope", "", "review", "scopes are announced now, so a token may be required");
   if (after === undefined) changes.add("scope", "", "review", "scopes are no longer announced");
   if (before === undefined || after === undefined) return;
-  for (const scope of before.filter((each) => !after.includes(each)))
+  const [old, now] = [new Set(before), new Set(after)];
+  for (const scope of before.filter((each) => !now.has(each)))
     changes.add("scope", scope, "breaking", "was removed, so a sign-in that asks for it may fail");
-  for (const scope of after.filter((each) => !before.includes(each)))
+  for (const scope of after.filter((each) => !old.has(each)))
     changes.add("scope", scope, "review", "was added, and calls may require it now");
 }
 
-/** Returns why a removed tool breaks callers. If exactly the arguments of a new tool are the same, it may be a new name. */
-function removedTool(tool: LockedTool, before: readonly LockedTool[], after: readonly LockedTool[]): string {
-  const known = new Set(before.map(nameOf));
-  const renamed = after.find((each) => {
-    if (known.has(each.name) || !isSame(each.inputSchema, tool.inputSchema)) return false;
-    return isSimilar(each.description ?? "", tool.description ?? "");
-  });
+function removedReason(renamed: LockedTool | undefined): string {
   return renamed ? `was removed; renamed to ${quote(renamed.name)}?` : "was removed";
 }
+
+/** Returns a function that finds the new tool with the arguments of a removed one, and a similar description. */
+function renames(
+  before: readonly LockedTool[],
+  after: readonly LockedTool[],
+): (removed: LockedTool) => LockedTool | undefined {
+  const known = new Set(before.map(nameOf));
+  const added = new Map<string, LockedTool[]>();
+  for (const tool of after.filter(({ name }) => !known.has(name))) {
+    const key = toSortedText(tool.inputSchema);
+    const same = added.get(key) ?? [];
+    if (same.length < CANDIDATES_MAX) same.push(tool);
+    added.set(key, same);
+  }
+  return ({ inputSchema, description = "" }) => {
+    const same = added.get(toSortedText(inputSchema)) ?? [];
+    return same.find((each) => isSimilar(each.description ?? "", description));
+  };
+}
+
+/** The maximum number of new tools with the same arguments that are compared with a removed one. @limit internal */
+const CANDIDATES_MAX = 10;
 
 /** Whether at least half of the words of both texts are the same. */
 function isSimilar(one: string, other: string): boolean {

@@ -27,9 +27,12 @@ export function sorted(value: unknown, depth = 0): unknown {
   return Object.fromEntries(names.map((name) => [name, sorted(value[name], depth + 1)]));
 }
 
+/** The levels that a comparison may add to a definition, when it puts the target of a reference into a condition. */
+const LEVELS_ADDED = 8;
+
 /** Returns the sorted JSON text of a value; an empty string for undefined. @throws {DepthError} */
 export function toSortedText(value: unknown): string {
-  return JSON.stringify(sorted(value)) ?? "";
+  return JSON.stringify(sorted(value, -LEVELS_ADDED)) ?? "";
 }
 
 /** Whether two JSON values are equal, apart from the order of members. @throws {DepthError} */

@@ -69,7 +69,9 @@ export function lock(contract: object, options: LockOptions = {}): ClientExtensi
     const tools = new ListedTools(context, locked, options);
     return {
       onRequest: async (request, next) => {
-        if (findRequest(request.method)?.list === "tools") return tools.remember(await next(request));
+        if (findRequest(request.method)?.list === "tools") {
+          return tools.remember(await next(request), request.params?.cursor === undefined);
+        }
         const name = calledTool(request);
         if (name !== undefined) await tools.check(name);
         return next(request);
@@ -92,8 +94,9 @@ class ListedTools {
   readonly #context: ExtensionContext;
   readonly #locked: ReadonlyMap<string, LockedTool>;
   readonly #options: LockOptions;
-  /** The verdict about the current definition of each listed tool; undefined if it is as in the contract. */
-  readonly #listed = new Map<string, Verdict | undefined>();
+  /** The verdict about each listed tool, undefined if it is as in the contract, and the number of the listing. */
+  readonly #listed = new Map<string, { readonly verdict: Verdict | undefined; readonly listing: number }>();
+  #listings = 0;
   /** The last definition of each tool that was reported, so that each one is reported once. */
   readonly #reported = new Map<string, { readonly text: string; readonly verdict: Verdict }>();
   #listing: Promise<unknown> | undefined;
@@ -105,10 +108,17 @@ class ListedTools {
   }
 
   /** Compares a page of tools. */
-  remember(page: JsonObject): JsonObject {
+  remember(page: JsonObject, isFirst: boolean): JsonObject {
+    if (isFirst) this.#listings += 1;
     for (const tool of Array.isArray(page.tools) ? page.tools : []) {
+      if (!isObject(tool)) continue;
+      const name = String(tool.name);
+      const twin = this.#listed.get(name);
       // The members of a tool are not trusted: lockTool() checks their types.
-      if (isObject(tool)) this.#listed.set(String(tool.name), this.#judge(tool as unknown as Tool));
+      const verdict = this.#judge(tool as unknown as Tool);
+      // If a server lists a name twice, one unchanged definition must not hide a changed one.
+      const hidden = twin?.listing === this.#listings ? twin.verdict : undefined;
+      this.#listed.set(name, { verdict: verdict ?? hidden, listing: this.#listings });
     }
     return page;
   }
@@ -122,7 +132,8 @@ class ListedTools {
   /** @throws {ToolChangedError} if a tool has changed and the change is not approved. */
   async check(name: string): Promise<void> {
     if (!this.#listed.has(name)) await this.#list();
-    const verdict = this.#listed.has(name) || this.#locked.has(name) ? this.#listed.get(name) : this.#unlisted(name);
+    const verdict =
+      this.#listed.has(name) || this.#locked.has(name) ? this.#listed.get(name)?.verdict : this.#unlisted(name);
     if (verdict && !(await verdict.isApproved)) throw new ToolChangedError(verdict.change);
   }
 

@@ -5,13 +5,14 @@
  */
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { own } from "./json.ts";
+import { ANNOTATIONS } from "./keywords.ts";
 
 /** The maximum number of references that lead directly to one another. @limit internal */
 const HOPS_MAX = 16;
 
 /**
- * Returns a schema with its `$ref` replaced by the members of the target. Members beside `$ref` take precedence. A reference that
- * cannot be followed is kept.
+ * Returns a schema with its `$ref` replaced by the members of the target. Texts beside `$ref` take precedence. If a keyword is in both,
+ * the target becomes a condition in `allOf`. A reference that cannot be followed is kept.
  */
 export function resolve(schema: JsonObject, root: JsonObject): JsonObject {
   let resolved = schema;
@@ -20,9 +21,15 @@ export function resolve(schema: JsonObject, root: JsonObject): JsonObject {
     if (typeof reference !== "string") return resolved;
     const target = findTarget(reference, root);
     if (!isObject(target)) return resolved;
-    resolved = { ...target, ...rest };
+    resolved = merge(target, rest);
   }
   return schema;
+}
+
+function merge(target: JsonObject, rest: JsonObject): JsonObject {
+  const isInBoth = Object.keys(rest).some((name) => Object.hasOwn(target, name) && !ANNOTATIONS.includes(name));
+  if (!isInBoth) return { ...target, ...rest };
+  return { ...rest, allOf: [target, ...(Array.isArray(rest.allOf) ? rest.allOf : [])] };
 }
 
 /** Returns the value at a reference such as `#/$defs/Node`; undefined if there is none. */

@@ -34,18 +34,29 @@ export function pair(before: readonly unknown[], after: readonly unknown[]): Pai
   const pairs: (readonly [unknown, unknown])[] = [];
   let [removed, added] = [before, after];
   for (const keyOf of [toSortedText, toBareText, toSignature]) {
-    const waiting = new Map<string, unknown[]>();
-    for (const each of added) waiting.set(keyOf(each), [...(waiting.get(keyOf(each)) ?? []), each]);
+    const waiting = groupByKey(added, keyOf);
     const left: unknown[] = [];
     for (const each of removed) {
       const found = waiting.get(keyOf(each));
-      if (found && found.length > 0) pairs.push([each, found.shift()]);
+      if (found && found.length > 0) pairs.push([each, found.pop()]);
       else left.push(each);
     }
     removed = left;
     added = [...waiting.values()].flat();
   }
   return { pairs, removed, added };
+}
+
+/** Groups alternatives by their key. Each group is in reverse order, so that pop() returns the first one. */
+function groupByKey(items: readonly unknown[], keyOf: (item: unknown) => string): Map<string, unknown[]> {
+  const groups = new Map<string, unknown[]>();
+  for (const each of [...items].reverse()) {
+    const key = keyOf(each);
+    const group = groups.get(key);
+    if (group) group.push(each);
+    else groups.set(key, [each]);
+  }
+  return groups;
 }
 
 function toBareText(schema: unknown): string {

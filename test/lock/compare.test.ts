@@ -193,6 +193,27 @@ describe("arguments", () => {
     ]);
   });
 
+  test("what is beside a reference is compared each time, and does not hide the target", () => {
+    const root = (text: string, maxLength: number, more: object = {}) => ({
+      type: "object",
+      properties: {
+        a: { $ref: "#/$defs/s" },
+        b: { $ref: "#/$defs/s", description: text },
+        c: { $ref: "#/$defs/s", minLength: 1 },
+      },
+      $defs: { s: { type: "string", minLength: 2, maxLength, ...more } },
+    });
+    expect(inputs(root("x", 9), root("y", 5))).toEqual([
+      "breaking input.a: its maxLength was lowered from 9 to 5",
+      "review input.b: its description has changed",
+    ]);
+    const only = (maxLength: number) => {
+      const { $defs, properties } = root("x", maxLength);
+      return { type: "object", properties: { c: properties.c }, $defs };
+    };
+    expect(inputs(only(9), only(5))).toEqual(["breaking input.c: its maxLength was lowered from 9 to 5"]);
+  });
+
   test("a reference and the schema that it refers to are the same", () => {
     const inline = a({ type: "string" });
     const reference = a({ $ref: "#/$defs/s" }, { $defs: { s: { type: "string" } } });

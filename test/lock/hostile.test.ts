@@ -63,6 +63,17 @@ describe("the lists of a hostile server", () => {
     );
   });
 
+  test("a schema of the maximum depth can be compared, also as the target of a reference beside other keywords", () => {
+    const of = (type: string) => {
+      let schema: Record<string, unknown> = { type };
+      for (let level = 0; level < 60; level += 1) schema = { items: schema };
+      const a = { $ref: "#/$defs/s", items: { minLength: 1 } };
+      const inputSchema = { properties: { a: { anyOf: [a] }, b: a }, $defs: { s: schema } };
+      return createContract({ tools: [{ name: "t", inputSchema }] });
+    };
+    expect(compareContracts(of("string"), of("number"))).not.toEqual([]);
+  });
+
   test("values of the wrong type do not throw, and the file that results can be read", () => {
     const odd = [null, 5, "x", [], {}, { name: null, inputSchema: 5, outputSchema: "x", annotations: [], _meta: 5 }];
     const named = { name: 5, uri: 5, uriTemplate: 5, description: { x: 1 }, mimeType: [], arguments: [null, {}] };
@@ -96,7 +107,7 @@ describe("the lists of a hostile server", () => {
     expect(changes.filter(({ severity }) => severity === "breaking")).toMatchObject([{ kind: "server" }]);
 
     const wide = (type: string) => ({
-      properties: Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`a${at}`, { type }])),
+      properties: Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`a${at}`, { type }])),
     });
     const of = (schema: object) => createContract({ tools: [{ name: "t", inputSchema: schema as never }] });
     const found = compareContracts(of(wide("integer")), of({ ...wide("integer"), title: "x" }));
