@@ -21,7 +21,7 @@ async function join(
   server.tool("add", { description }, () => "added");
   server.tool("same", { description: "Stays" }, () => "same");
   const [serverEnd, clientEnd] = createTransportPair();
-  await serveTransport(server, serverEnd, { env: {} });
+  await serveTransport(server, serverEnd, { env: {}, onError: () => undefined });
   const options = { name: "me", version: "1", protocolVersions: [version], onEvent };
   const client = await connect(clientEnd, { ...options, ...(use ? { use: [use] } : {}) });
   clients.push(client);
