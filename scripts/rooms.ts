@@ -44,6 +44,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ["core"],
     packages: ["eventsource-parser", "@cfworker/json-schema", "oauth4webapi"],
   },
+  lock: {
+    holds: "contracts of servers: lock files, their comparison, and the extension that holds a server to one",
+    rooms: ["client", "core"],
+    packages: [],
+  },
   skills: {
     holds: "skills that a server offers; it shares the rules for their URIs with `client/skills`",
     rooms: ["client", "core"],
@@ -98,7 +103,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   cli: {
     holds: "the command line",
-    rooms: ["core", "http", "safe", "client", "node", "node/record", "skills", "testing"],
+    rooms: ["core", "http", "safe", "client", "lock", "node", "node/record", "skills", "testing"],
     packages: ["node:*", "commander", "@clack/prompts", "eventsource-parser", "jsonc-parser", "fflate"],
   },
   reference: {

@@ -23,6 +23,8 @@ export const Exit = {
   cancelled: 5,
   /** `call --task`: the tool has run, but not as a task. */
   noTask: 6,
+  /** `check --lock`: the server differs from the lock file in a way that breaks callers. With `--strict`: in any way. */
+  contractChanged: 7,
 } as const;
 
 /** An error with its exit code. Its message is shown unchanged. */

@@ -18,6 +18,7 @@ import { expose } from "./commands/expose/command.ts";
 import { keys } from "./commands/keys.ts";
 import { list } from "./commands/list/command.ts";
 import { listen } from "./commands/listen/command.ts";
+import { lock } from "./commands/lock/command.ts";
 import { logout } from "./commands/logout/command.ts";
 import { mcpb } from "./commands/mcpb/command.ts";
 import { newProject } from "./commands/new/command.ts";
@@ -42,7 +43,7 @@ import { packageVersion } from "./version.ts";
 export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
   {
     heading: "Servers:",
-    commands: [list, call, read, prompt, complete, listen, tasks, ping, check, record, types, logout],
+    commands: [list, call, read, prompt, complete, listen, tasks, ping, check, lock, record, types, logout],
   },
   { heading: "Hosts:", commands: [servers, connectHost, bridge, expose] },
   { heading: "Your project:", commands: [newProject, add, dev, checkConfig, keys, skills, serverJson, mcpb] },

@@ -1,6 +1,9 @@
 /** Text of a hostile server never reaches the terminal as a control character. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KEYS, Screen } from "./pty.ts";
 import { cli } from "./run.ts";
@@ -154,7 +157,12 @@ beforeAll(async () => {
 afterAll(() => {
   server.closeAllConnections();
   server.close();
+  rmSync(dirname(LOCK), { recursive: true, force: true });
 });
+
+/** A lock file that differs from the server in everything, so that every definition is printed. */
+const LOCK = join(mkdtempSync(join(tmpdir(), "mcp-edge-hostile-")), "mcp.lock.json");
+writeFileSync(LOCK, '{"lock":1}');
 
 const COMMANDS: readonly (readonly string[])[] = [
   ["list", "URL"],
@@ -182,6 +190,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["types", "URL"],
   ["server-json", "URL", "--print", "--name", "io.github.me/lab", "--url", "https://example.com/mcp"],
   ["check", "URL", "--no-suite"],
+  ["check", "URL", "--lock", LOCK],
+  ["lock", "URL", "--out", LOCK],
 ];
 
 describe.each(["results", "errors", "refusals"] as const)("a server that sends hostile %s", (kind) => {

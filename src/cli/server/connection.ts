@@ -9,11 +9,13 @@ import { listenForSignals, untilInterrupted } from "../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../terminal/terminal.ts";
 import { checkCredentials, type Opened, openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./options.ts";
+import type { ServerAddress } from "./server-address.ts";
 import { findName, readTarget } from "./target.ts";
 
 /** A running command's connection, terminal and signals. */
 export interface CommandSession {
   readonly client: Client;
+  readonly target: ServerAddress;
   readonly terminal: Terminal;
   /** Aborts on Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
@@ -57,7 +59,7 @@ export async function withClient(
     return await useOpened(opened, own(terminal, signal, findName(target)), signal, async (client) => {
       try {
         return await untilInterrupted(
-          run({ client, terminal, signal, lost: opened.lost, beforeClose, log: opened.log }),
+          run({ client, target, terminal, signal, lost: opened.lost, beforeClose, log: opened.log }),
           signal,
         );
       } finally {

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../../command.ts";
+import { usageError } from "../../exit.ts";
 import { addConnectionOptions, allExcept, SERVER } from "../../server/options.ts";
+import { LOCK_FILE } from "../lock/options.ts";
 import type { CheckOptions } from "./options.ts";
 
 /** `mcp-edge check`: tests whether a server follows the protocol. */
@@ -13,7 +15,15 @@ export const check: CliCommand = {
       .argument(...SERVER)
       .option("--fetch", "let npm fetch the official conformance suite if it is not installed")
       .option("--no-suite", "only run the checks of mcp-edge")
+      .option("--lock [file]", `only compare the server with a lock file of mcp-edge lock (default: ${LOCK_FILE})`)
+      .option("--strict", "with --lock: fail if anything has changed, not only if it breaks callers")
       .action(async (server: string, options: CheckOptions) => {
+        if (options.lock !== undefined) {
+          const { checkLock } = await import("../lock/check-lock.ts");
+          process.exitCode = await checkLock(server, options.lock === true ? LOCK_FILE : options.lock, options);
+          return;
+        }
+        if (options.strict) throw usageError("--strict is only for --lock.");
         const { checkServer } = await import("./check.ts");
         process.exitCode = await checkServer(server, options);
       }),

@@ -6,4 +6,8 @@ export interface CheckOptions extends ConnectionOptions {
   readonly suite: boolean;
   /** Whether npm may fetch the official suite without asking. */
   readonly fetch?: boolean;
+  /** The lock file to compare the server with; true for the one with the usual name. */
+  readonly lock?: string | true;
+  /** With `lock`: whether every change fails the command. */
+  readonly strict?: boolean;
 }

@@ -1,0 +1,12 @@
+import type { ConnectionOptions } from "../../server/options.ts";
+
+/** The name of a lock file, unless another one is given. */
+export const LOCK_FILE = "mcp.lock.json";
+
+/** The options of `lock`. */
+export interface LockCommandOptions extends ConnectionOptions {
+  /** The lock file. */
+  readonly out: string;
+  /** Whether to replace a lock file that differs from the server. */
+  readonly update?: boolean;
+}

@@ -1,0 +1,232 @@
+/**
+ * Compares two contracts of a server.
+ *
+ * @module
+ */
+import { quote } from "../core/basics/quote.ts";
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import { type Change, type ChangedKind, Changes, type InnerChange, type Severity } from "./changes.ts";
+import { Budget, compareSchemas } from "./compare-schemas.ts";
+import type { Contract, LockedHints, LockedPrompt, LockedTool } from "./contract.ts";
+import { isSame, toSortedText } from "./json.ts";
+
+/**
+ * Returns the changes from one contract to another, in the order of the contract; an empty list if they are equal.
+ *
+ * @throws {Error} if a contract comes neither from `createContract()` nor from `parseContract()`, and is nested too deeply.
+ */
+export function compareContracts(before: Contract, after: Contract): Change[] {
+  const changes = new Changes();
+  const budget = new Budget();
+  compareServers(before, after, changes);
+  compareScopes(before.scopes, after.scopes, changes);
+  const findRenamed = renames(before.tools, after.tools);
+  compareLists(before.tools, after.tools, nameOf, {
+    added: (name) => changes.add("tool", name, "compatible", "was added"),
+    removed: (name, tool) => changes.add("tool", name, "breaking", removedReason(findRenamed(tool))),
+    kept: (name, old, now) => addAll(changes, "tool", name, compareTools(old, now, budget)),
+  });
+  compareLists(before.prompts, after.prompts, nameOf, {
+    added: (name) => changes.add("prompt", name, "compatible", "was added"),
+    removed: (name) => changes.add("prompt", name, "breaking", "was removed"),
+    kept: (name, old, now) => addAll(changes, "prompt", name, comparePrompts(old, now)),
+  });
+  compareLists(before.resources, after.resources, ({ uri }) => uri, {
+    added: (name) => changes.add("resource", name, "compatible", "was added"),
+    removed: (name) => changes.add("resource", name, "breaking", "was removed"),
+    kept: (name, old, now) => addAll(changes, "resource", name, compareTexts(old, now)),
+  });
+  compareLists(before.resourceTemplates, after.resourceTemplates, ({ uriTemplate }) => uriTemplate, {
+    added: (name) => changes.add("template", name, "compatible", "was added"),
+    removed: (name) => changes.add("template", name, "breaking", "was removed"),
+    kept: (name, old, now) => addAll(changes, "template", name, compareTexts(old, now)),
+  });
+  return changes.list;
+}
+
+/**
+ * Returns the changes of a tool, an empty list if there are none.
+ *
+ * @throws {DepthError} if a schema is nested too deeply.
+ */
+export function compareTools(before: LockedTool, after: LockedTool, budget: Budget = new Budget()): InnerChange[] {
+  return [
+    ...compareTexts(before, after),
+    ...compareSchemas(before.inputSchema, after.inputSchema, "input", budget),
+    ...compareOutputs(before.outputSchema, after.outputSchema, budget),
+    ...compareHints(before.annotations, after.annotations),
+    ...(isSame(before._meta, after._meta) ? [] : [review("_meta", "its view of MCP Apps has changed")]),
+  ];
+}
+
+function compareOutputs(before: JsonObject | undefined, after: JsonObject | undefined, budget: Budget): InnerChange[] {
+  if (before && after) return compareSchemas(before, after, "output", budget);
+  if (before) return [{ severity: "breaking", path: "output", reason: "its output schema was removed" }];
+  return after ? [{ severity: "compatible", path: "output", reason: "an output schema was added" }] : [];
+}
+
+function compareHints(before: LockedHints, after: LockedHints): InnerChange[] {
+  const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
+  return hints
+    .filter((hint) => before[hint] !== after[hint])
+    .map((hint) => ({
+      severity: severityOfHint(hint, after[hint]),
+      path: hint,
+      reason: `was ${before[hint]} and is ${after[hint]}${HINT_REASONS[`${hint} ${after[hint]}`] ?? ""}`,
+    }));
+}
+
+const HINT_REASONS: Readonly<Record<string, string>> = {
+  "readOnlyHint false": ", so the tool may have side effects now",
+  "destructiveHint true": ", so the tool may delete or overwrite data now",
+};
+
+function severityOfHint(hint: keyof LockedHints, value: boolean): Severity {
+  return HINT_REASONS[`${hint} ${value}`] === undefined ? "review" : "breaking";
+}
+
+function comparePrompts(before: LockedPrompt, after: LockedPrompt): InnerChange[] {
+  const found = compareTexts(before, after);
+  compareLists(before.arguments, after.arguments, nameOf, {
+    added: (name, { required }) =>
+      found.push(
+        required
+          ? { severity: "breaking", path: `arguments.${name}`, reason: "was added and is required" }
+          : { severity: "compatible", path: `arguments.${name}`, reason: "was added and is optional" },
+      ),
+    removed: (name) => found.push(review(`arguments.${name}`, "was removed, so the server may ignore it")),
+    kept: (name, old, now) => {
+      const path = `arguments.${name}`;
+      if (!old.required && now.required) found.push({ severity: "breaking", path, reason: "is now required" });
+      if (old.required && !now.required) found.push({ severity: "compatible", path, reason: "is no longer required" });
+      found.push(...compareTexts(old, now).map((each) => ({ ...each, path })));
+    },
+  });
+  return found;
+}
+
+type Texts = Readonly<Partial<Record<"name" | "title" | "description" | "mimeType", string>>>;
+
+function compareTexts(before: Texts, after: Texts): InnerChange[] {
+  const members = ["name", "title", "description", "mimeType"] as const;
+  return members
+    .filter((member) => before[member] !== after[member])
+    .map((member) => review("", `its ${member} ${describe(before[member], after[member])}`));
+}
+
+/** The maximum number of characters of a text that a reason repeats. Longer ones are only said to have changed. @limit internal */
+const REPEATED_MAX = 60;
+
+function describe(before: string | undefined, after: string | undefined): string {
+  if (after === undefined) return "was removed";
+  if (before === undefined) return "was added";
+  if (before.length > REPEATED_MAX || after.length > REPEATED_MAX) return "has changed";
+  return `was ${quote(before)} and is ${quote(after)}`;
+}
+
+function compareServers(before: Contract, after: Contract, changes: Changes): void {
+  const [old, now] = [before.server, after.server];
+  if (old.name !== now.name) changes.add("server", "", "review", `its name ${describe(old.name, now.name)}`);
+  if (old.instructions === now.instructions) return;
+  changes.add(
+    "server",
+    "",
+    "review",
+    `its text for models (instructions) ${describe(old.instructions, now.instructions)}`,
+  );
+}
+
+function compareScopes(before: readonly string[] | undefined, after: readonly string[] | undefined, changes: Changes) {
+  if (before === undefined && after === undefined) return;
+  if (before === undefined) changes.add("scope", "", "review", "scopes are announced now, so a token may be required");
+  if (after === undefined) changes.add("scope", "", "review", "scopes are no longer announced");
+  if (before === undefined || after === undefined) return;
+  const [old, now] = [new Set(before), new Set(after)];
+  for (const scope of before.filter((each) => !now.has(each)))
+    changes.add("scope", scope, "breaking", "was removed, so a sign-in that asks for it may fail");
+  for (const scope of after.filter((each) => !old.has(each)))
+    changes.add("scope", scope, "review", "was added, and calls may require it now");
+}
+
+function removedReason(renamed: LockedTool | undefined): string {
+  return renamed ? `was removed; renamed to ${quote(renamed.name)}?` : "was removed";
+}
+
+/** Returns a function that finds the new tool with the arguments of a removed one, and a similar description. */
+function renames(
+  before: readonly LockedTool[],
+  after: readonly LockedTool[],
+): (removed: LockedTool) => LockedTool | undefined {
+  const known = new Set(before.map(nameOf));
+  const added = new Map<string, LockedTool[]>();
+  for (const tool of after.filter(({ name }) => !known.has(name))) {
+    const key = toSortedText(tool.inputSchema);
+    const same = added.get(key) ?? [];
+    if (same.length < CANDIDATES_MAX) same.push(tool);
+    added.set(key, same);
+  }
+  return ({ inputSchema, description = "" }) => {
+    const same = added.get(toSortedText(inputSchema)) ?? [];
+    return same.find((each) => isSimilar(each.description ?? "", description));
+  };
+}
+
+/** The maximum number of new tools with the same arguments that are compared with a removed one. @limit internal */
+const CANDIDATES_MAX = 10;
+
+/** Whether at least half of the words of both texts are the same. */
+function isSimilar(one: string, other: string): boolean {
+  const [words, others] = [one, other].map((text) => new Set(text.toLowerCase().split(/\W+/, WORDS_MAX)));
+  if (!words || !others) return false;
+  const shared = [...words].filter((word) => others.has(word)).length;
+  return shared * 2 >= Math.max(words.size, others.size);
+}
+
+/** The maximum number of words of a description that are compared. @limit internal */
+const WORDS_MAX = 500;
+
+/** What to do with the items of two lists. */
+interface Handlers<T> {
+  added(name: string, item: T): void;
+  removed(name: string, item: T): void;
+  kept(name: string, before: T, after: T): void;
+}
+
+function compareLists<T>(
+  before: readonly T[],
+  after: readonly T[],
+  getName: (item: T) => string,
+  { added, removed, kept }: Handlers<T>,
+): void {
+  const [old, now] = [byName(before, getName), byName(after, getName)];
+  for (const [key, item] of old) {
+    const current = now.get(key);
+    if (current === undefined) removed(getName(item), item);
+    else kept(getName(item), item, current);
+  }
+  for (const [key, item] of now) if (!old.has(key)) added(getName(item), item);
+}
+
+/** Returns items by name. Of several with the same name, each has its own key. */
+function byName<T>(items: readonly T[], getName: (item: T) => string): Map<string, T> {
+  const counts = new Map<string, number>();
+  const entries = items.map((item): [string, T] => {
+    const name = getName(item);
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return [JSON.stringify([name, count]), item];
+  });
+  return new Map(entries);
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name;
+}
+
+function review(path: string, reason: string): InnerChange {
+  return { severity: "review", path, reason };
+}
+
+function addAll(changes: Changes, kind: ChangedKind, name: string, found: readonly InnerChange[]): void {
+  for (const { severity, reason, path } of found) changes.add(kind, name, severity, reason, path);
+}

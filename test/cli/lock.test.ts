@@ -1,0 +1,191 @@
+/** `mcp-edge lock` and `mcp-edge check --lock`: the contract of a real server in both eras, and how it changes. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { McpServer } from "../../src/core/index.ts";
+import { serveHttp } from "../../src/node/index.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import { edge } from "../../src/worker/index.ts";
+import { cli } from "./run.ts";
+
+const CITY = { type: "object", properties: { city: { type: "string" } } } as const;
+const WEATHER = { type: "object", properties: { degrees: { type: "number" } }, required: ["degrees"] } as const;
+
+/** Starts a server with a weather tool; `changes` are applied before it starts. */
+async function serve({
+  city = CITY as object,
+  readOnlyHint = true,
+  hasPrompt = true,
+  extra = false,
+  version = "1.0.0",
+} = {}) {
+  const server = new McpServer({ name: "weather", version });
+  server.tool(
+    "forecast",
+    {
+      description: "Returns the weather",
+      input: jsonSchema(city as typeof CITY),
+      output: jsonSchema(WEATHER),
+      annotations: { readOnlyHint },
+      _meta: { ui: { resourceUri: "ui://weather" } },
+    },
+    () => ({ degrees: 4 }),
+  );
+  if (extra) server.tool("extra", {}, () => "x");
+  if (hasPrompt) server.prompt("ask", { arguments: [{ name: "topic", required: true }] }, () => "Hello");
+  server.resource("weather:stations", { name: "stations", mimeType: "text/plain" }, () => "none");
+  const app = edge(server);
+  app.get("/.well-known/oauth-protected-resource/mcp", (context) => {
+    const { origin } = new URL(context.req.url);
+    return context.json({ resource: `${origin}/mcp`, scopes_supported: ["weather:write", "weather:read"] });
+  });
+  const { origin, close } = await serveHttp(app, { port: 0, log: () => undefined });
+  return { url: `${origin}/mcp`, close };
+}
+
+type Served = Awaited<ReturnType<typeof serve>>;
+let same: Served;
+let broken: Served;
+let grown: Served;
+let folder: string;
+beforeAll(async () => {
+  same = await serve();
+  const city = { ...CITY, required: ["city"] };
+  broken = await serve({ city, readOnlyHint: false, hasPrompt: false });
+  grown = await serve({ extra: true });
+});
+afterAll(async () => {
+  for (const each of [same, broken, grown]) await each?.close();
+});
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "mcp-edge-lock-"));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (...args: readonly string[]) => cli(args, { cwd: folder });
+const readLock = () => readFileSync(join(folder, "mcp.lock.json"), "utf8");
+
+describe("mcp-edge lock", () => {
+  test("writes the same sorted file in both eras, with tools, prompts, resources and scopes", async () => {
+    const { code, stdout, stderr } = await run("lock", same.url);
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(stderr).toBe("mcp.lock.json: 1 tool, 1 prompt, 1 resource, 0 templates\n");
+    const text = readLock();
+    expect(JSON.parse(text)).toEqual({
+      lock: 1,
+      server: { name: "weather" },
+      scopes: ["weather:read", "weather:write"],
+      tools: [
+        {
+          name: "forecast",
+          description: "Returns the weather",
+          inputSchema: expect.objectContaining(CITY),
+          outputSchema: expect.objectContaining(WEATHER),
+          annotations: { readOnlyHint: true, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+          _meta: { ui: { resourceUri: "ui://weather" } },
+        },
+      ],
+      prompts: [{ name: "ask", arguments: [{ name: "topic", required: true }] }],
+      resources: [{ uri: "weather:stations", name: "stations", mimeType: "text/plain" }],
+      resourceTemplates: [],
+    });
+    expect((await run("lock", same.url, "--as", "2025-11-25", "--out", "legacy.json")).code).toBe(0);
+    expect(readFileSync(join(folder, "legacy.json"), "utf8")).toBe(text);
+    expect((await run("lock", same.url)).stderr).toContain("(unchanged)");
+  });
+
+  test("refuses to replace a file that differs, and replaces it with --update", async () => {
+    await run("lock", same.url);
+    const before = readLock();
+    const refused = await run("lock", grown.url);
+    expect(refused.code).toBe(2);
+    expect(refused.stdout).toBe("compatible  tool extra: was added\n0 breaking, 0 to review, 1 compatible\n");
+    expect(refused.stderr).toContain("mcp.lock.json differs from the server and was not changed.");
+    expect(refused.stderr).toContain(`mcp-edge lock ${grown.url} --update`);
+    expect(readLock()).toBe(before);
+    const updated = await run("lock", grown.url, "--update");
+    expect([updated.code, updated.stdout]).toEqual([0, refused.stdout]);
+    expect(readLock()).not.toBe(before);
+    expect((await run("check", grown.url, "--lock")).code).toBe(0);
+  });
+});
+
+describe("mcp-edge check --lock", () => {
+  test("succeeds if the server is the same, also after a release with another version", async () => {
+    await run("lock", same.url);
+    const next = await serve({ version: "2.0.0" });
+    const { code, stdout, stderr } = await run("check", next.url, "--lock").finally(() => next.close());
+    expect([code, stdout, stderr]).toEqual([0, "", "The server matches mcp.lock.json.\n"]);
+  });
+
+  test("names each change with its meaning, and fails with its own exit code if one breaks callers", async () => {
+    await run("lock", same.url, "-o", "contract.json");
+    const { code, stdout } = await run("check", broken.url, "--lock", "contract.json");
+    expect(stdout.split("\n")).toEqual([
+      "breaking    tool forecast input.city: is now required",
+      "breaking    tool forecast readOnlyHint: was true and is false, so the tool may have side effects now",
+      "breaking    prompt ask: was removed",
+      "3 breaking, 0 to review, 0 compatible",
+      "",
+    ]);
+    expect(code).toBe(7);
+  });
+
+  test("prints JSON, and only --strict fails for a change that is compatible", async () => {
+    await run("lock", same.url);
+    const { code, stdout } = await run("check", grown.url, "--lock", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      server: grown.url,
+      file: "mcp.lock.json",
+      counts: { breaking: 0, review: 0, compatible: 1 },
+      changes: [{ severity: "compatible", kind: "tool", name: "extra", path: "", reason: "was added" }],
+    });
+    expect((await run("check", grown.url, "--lock", "--strict")).code).toBe(7);
+    expect((await run("check", same.url, "--lock", "--strict")).code).toBe(0);
+  });
+
+  test("says what to do if the file is missing, and that --strict is for --lock", async () => {
+    const missing = await run("check", same.url, "--lock");
+    expect(missing).toMatchObject({
+      code: 2,
+      stderr: "mcp-edge: mcp.lock.json does not exist. mcp-edge lock writes it.\n",
+    });
+    expect(await run("check", same.url, "--strict")).toMatchObject({
+      code: 2,
+      stderr: "mcp-edge: --strict is only for --lock.\n",
+    });
+  });
+});
+
+test.each<[string, string]>([
+  ["{", "mcp.lock.json is not a JSON object. Repair or delete it."],
+  ['{"lock":9}', 'mcp.lock.json is not a valid lock file: "lock" is "9"; this version reads only the format 1.'],
+  [
+    '{"lock":1,"tools":[{}]}',
+    'mcp.lock.json is not a valid lock file: "tools[0].name" is missing; it must be a string.',
+  ],
+  [`{"lock":1,"tools":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, '"tools[0]" is a list; it must be an object.'],
+])(
+  "a lock file %.30s is refused with its name and the member that is wrong, and is not replaced",
+  async (text, problem) => {
+    writeFileSync(join(folder, "mcp.lock.json"), text);
+    for (const args of [
+      ["lock", same.url, "--update"],
+      ["check", same.url, "--lock"],
+    ]) {
+      const { code, stderr } = await run(...args);
+      expect(stderr).toContain(problem);
+      expect(code).toBe(2);
+      expect(readLock()).toBe(text);
+    }
+  },
+);
+
+test("a server that cannot be reached writes no file, and has the exit code for that", async () => {
+  const { code } = await run("lock", "http://127.0.0.1:9/mcp", "--timeout", "2s");
+  expect(code).toBe(4);
+  expect(existsSync(join(folder, "mcp.lock.json"))).toBe(false);
+});
