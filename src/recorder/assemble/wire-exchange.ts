@@ -168,6 +168,7 @@ export class WireExchange {
     if (status === undefined) return { outcome: "cut-by-server", text: "no response" };
     if (status >= 400) return endingOfStatus(status, this.#body, (text) => this.#showText(text));
     if (this.#ending) return this.#ending;
+    if (this.#waiting.size > 0) return { outcome: "cut-by-server", text: "the stream ended without a result" };
     return { outcome: "ok" };
   }
 
