@@ -4,8 +4,8 @@
  * @module
  */
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
-import { own } from "./json.ts";
 import { ANNOTATIONS } from "./keywords.ts";
+import { findTarget } from "./schema-pointer.ts";
 
 /** The maximum number of references that lead directly to one another. @limit internal */
 const HOPS_MAX = 16;
@@ -30,27 +30,4 @@ function merge(target: JsonObject, rest: JsonObject): JsonObject {
   const isInBoth = Object.keys(rest).some((name) => Object.hasOwn(target, name) && !ANNOTATIONS.includes(name));
   if (!isInBoth) return { ...target, ...rest };
   return { ...rest, allOf: [target, ...(Array.isArray(rest.allOf) ? rest.allOf : [])] };
-}
-
-/** Returns the value at a reference such as `#/$defs/Node`; undefined if there is none. */
-function findTarget(reference: string, root: JsonObject): unknown {
-  if (reference === "#") return root;
-  if (!reference.startsWith("#/")) return undefined;
-  let at: unknown = root;
-  for (const step of reference.slice(2).split("/")) {
-    const key = decoded(step).replaceAll("~1", "/").replaceAll("~0", "~");
-    if (Array.isArray(at)) at = at[Number(key)];
-    else if (isObject(at)) at = own(at, key);
-    else return undefined;
-  }
-  return at;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // A percent sign that is not part of an escape is literal.
-    return text;
-  }
 }

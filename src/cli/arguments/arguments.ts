@@ -5,9 +5,9 @@
  */
 import { Command, Option } from "commander";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { findTarget } from "../../lock/schema-pointer.ts";
 import { usageError } from "../exit.ts";
 import { oneLine } from "../terminal/terminal.ts";
-import { toTarget } from "./schema-pointer.ts";
 
 /** The type to which an option's value is converted. `json` stands for objects and all other types. */
 export type ArgumentKind = "string" | "number" | "integer" | "boolean" | "json";
@@ -71,7 +71,7 @@ function resolve(schema: JsonObject, root: JsonObject): JsonObject {
   let at = schema;
   for (let steps = 0; steps < 8 && typeof at.$ref === "string"; steps += 1) {
     const { $ref, ...rest } = at;
-    const found = toTarget($ref, root);
+    const found = findTarget($ref, root);
     at = { ...(isObject(found) ? found : {}), ...rest };
   }
   return at;

@@ -5,7 +5,7 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { toTarget } from "../../arguments/schema-pointer.ts";
+import { findTarget } from "../../../lock/schema-pointer.ts";
 import { clean, toJson } from "../../terminal/terminal.ts";
 
 /** The maximum depth of nesting. Deeper types become `unknown`. */
@@ -128,7 +128,7 @@ export class TypeWriter {
   }
 
   #declareTarget(pointer: string, scope: SchemaScope): string | undefined {
-    const target = toTarget(pointer, scope.root);
+    const target = findTarget(pointer, scope.root);
     if (target === undefined) return undefined;
     const name = this.nameFor(`${scope.name} ${pointer.split("/").at(-1)}`);
     scope.references.set(pointer, name);

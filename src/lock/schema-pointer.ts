@@ -1,7 +1,11 @@
-import { isObject } from "../../core/protocol/jsonrpc.ts";
+import { isObject } from "../core/protocol/jsonrpc.ts";
 
-/** Returns the schema at a reference such as `#/$defs/Node`, or undefined. References to other documents are not followed. */
-export function toTarget(reference: string, root: unknown): unknown {
+/**
+ * Returns the value at a reference within a JSON Schema, such as `#/$defs/Node`; undefined if there is none. References to other documents
+ * are not followed.
+ */
+export function findTarget(reference: string, root: unknown): unknown {
+  if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
   let at: unknown = root;
   for (const step of reference.slice(2).split("/")) {
@@ -17,6 +21,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
+    // A percent sign that is not part of an escape is literal.
     return text;
   }
 }
