@@ -2,27 +2,17 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Check } from "../../scripts/official-suite.ts";
 import { ROOT } from "../../scripts/tools.ts";
+import { choosePort } from "../../src/testing/port.ts";
 import { NODE } from "../oracle/node.ts";
 import { allow, Browser, register } from "../worker/authorization.ts";
 import { setUp, url, worker } from "../worker/authorizing.ts";
 
 setUp();
-
-/** A port that is not used. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 /** Resolves with the link that the suite prints for a person. */
 function linkOf(suite: ChildProcessWithoutNullStreams): Promise<string> {
@@ -40,7 +30,7 @@ function linkOf(suite: ChildProcessWithoutNullStreams): Promise<string> {
 test("the official scenarios for authorization servers pass without warnings: metadata, and the grant of a code", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
   try {
-    const port = await freePort();
+    const port = await choosePort();
     const callback = `http://127.0.0.1:${port}/callback`;
     const { client_id } = await register(worker.origin, { redirect_uris: [callback] });
     const options = [

@@ -1,32 +1,16 @@
 // @module-tag long
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { choosePort } from "../../src/testing/port.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Long enough for wrangler to bundle and start on a loaded machine. */
 const START_MS = 60_000;
-
-/**
- * A port that is free, and below those that the system gives out for `listen(0)`: wrangler takes seconds to use it, in
- * which other programs start too.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const isFree = await new Promise<boolean>((resolve) => {
-      const server = createServer();
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-    });
-    if (isFree) return port;
-  }
-}
 
 interface Started {
   readonly child: ChildProcess;
@@ -68,7 +52,7 @@ async function killGroup(child: ChildProcess): Promise<void> {
 test("npm start serves at the given port, and a session survives kill -9 in the given state folder", {
   timeout: 3 * START_MS,
 }, async () => {
-  const [port, state] = [await freePort(), mkdtempSync(join(tmpdir(), "mcp-edge-start-"))];
+  const [port, state] = [await choosePort(), mkdtempSync(join(tmpdir(), "mcp-edge-start-"))];
   const tap = await startHttpTap(`http://127.0.0.1:${port}/mcp`);
   const send = (message: object, headers: Record<string, string> = {}) =>
     fetch(tap.url, {
@@ -121,7 +105,7 @@ function isGroupAlive(child: ChildProcess): boolean {
 test("npm start prints the URL, what the server offers and commands that work; SIGINT and SIGTERM end all processes", {
   timeout: 4 * START_MS,
 }, async () => {
-  const [port, state] = [await freePort(), mkdtempSync(join(tmpdir(), "mcp-edge-start-"))];
+  const [port, state] = [await choosePort(), mkdtempSync(join(tmpdir(), "mcp-edge-start-"))];
   const url = `http://127.0.0.1:${port}/mcp`;
   try {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
