@@ -140,16 +140,32 @@ function invocationEvents(invocation: Invocation, start: number): LaneEvent[] {
   return [
     own,
     ...spans.map((span, at) => spanEvent(span, `${id}-span-${at}`, { lane, start, isOwn })),
-    ...logs.map(({ atMs, level, text }, at) =>
-      point(`${id}-log-${at}`, "log", lane, atMs - start, text, level, level === "error"),
+    ...logs.map(
+      ({ atMs, level, text }, at): LaneEvent => ({
+        id: `${id}-log-${at}`,
+        kind: "log",
+        lane,
+        atMs: atMs - start,
+        endMs: undefined,
+        text,
+        note: level,
+        isBad: level === "error",
+        detail: undefined,
+      }),
     ),
-    ...exceptions.map((each, at) => {
-      const text = `${each.name}: ${each.message}`;
-      return {
-        ...point(`${id}-exception-${at}`, "exception", lane, each.atMs - start, text, each.reference ?? "", true),
+    ...exceptions.map(
+      (each, at): LaneEvent => ({
+        id: `${id}-exception-${at}`,
+        kind: "exception",
+        lane,
+        atMs: each.atMs - start,
+        endMs: undefined,
+        text: `${each.name}: ${each.message}`,
+        note: each.reference ?? "",
+        isBad: true,
         detail: each,
-      };
-    }),
+      }),
+    ),
   ];
 }
 
@@ -171,18 +187,6 @@ function notesOf({ method, woken, status, outcome, closeCode }: Invocation): str
     closeCode !== undefined && `closed with ${closeCode}`,
   ];
   return notes.filter(Boolean).join(", ");
-}
-
-function point(
-  id: string,
-  kind: EventKind,
-  lane: string,
-  atMs: number,
-  text: string,
-  note: string,
-  isBad: boolean,
-): LaneEvent {
-  return { id, kind, lane, atMs, endMs: undefined, text, note, isBad, detail: undefined };
 }
 
 interface SpanPlace {
