@@ -1,8 +1,8 @@
 /** Lets clients come and go for a while, and looks whether the server is back where it was afterwards. */
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { choosePort } from "../../src/node/free-port.ts";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { choosePort } from "../../src/testing/port.ts";
 import { Random } from "../../test/chaos/random.ts";
 import { ROOT } from "../tools.ts";
 import { CLIENTS, Unexpected } from "./clients.ts";

@@ -7,12 +7,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { DurableObjectEvictionOptions, Miniflare } from "miniflare";
+import { choosePort } from "../node/free-port.ts";
 import type { RoleName } from "../worker/roles.ts";
 import { collectChildren, findRunning, killNow } from "./children.ts";
 import { type PreparedWorker, prepare, type WorkerOptions } from "./configuration.ts";
 import type { Controlled, ObjectTarget, WaitingCommand } from "./control-worker.ts";
 import { CONTROL_NAME, WORKER_NAME } from "./names.ts";
-import { choosePort, isPortTaken } from "./port.ts";
 import { loadMiniflare } from "./tools.ts";
 import type { Control, StoredState } from "./worker-side.ts";
 
@@ -295,4 +295,9 @@ function toOutcome({ value, failed }: Controlled): unknown {
 
 function toTarget(name: ObjectName): ObjectTarget {
   return /^[0-9a-f]{64}$/.test(name) ? { id: name } : { name };
+}
+
+/** Whether workerd could not start because its port is in use. */
+function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Address already in use");
 }

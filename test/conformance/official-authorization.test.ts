@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Check } from "../../scripts/official-suite.ts";
 import { ROOT } from "../../scripts/tools.ts";
-import { choosePort } from "../../src/testing/port.ts";
+import { choosePort } from "../../src/node/free-port.ts";
 import { NODE } from "../oracle/node.ts";
 import { allow, Browser, register } from "../worker/authorization.ts";
 import { setUp, url, worker } from "../worker/authorizing.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { choosePort } from "../../src/testing/port.ts";
+import { choosePort } from "../../src/node/free-port.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

@@ -25,6 +25,8 @@ export class RecorderStub implements AsyncDisposable {
   objects: readonly ObjectState[] = [];
   comparison: Comparison = { pairs: [], differences: [] };
   hasFaults = true;
+  /** The list of entries is sent when this promise resolves, with the entries of the time of the request. */
+  listIsHeld: Promise<void> | undefined;
   #seq = 0;
   #lastId = 0;
 
@@ -97,7 +99,11 @@ export class RecorderStub implements AsyncDisposable {
     if (name === "events") return this.#openStream(response);
     if (name === "recording")
       return json({ format: "mcp-edge-recording", formatVersion: 1, entries: [...this.#entries.values()] });
-    if (name === "entries" && id === undefined) return json([...this.#entries.values()].map(toSummary));
+    if (name === "entries" && id === undefined) {
+      const summaries = [...this.#entries.values()].map(toSummary);
+      await this.listIsHeld;
+      return json(summaries);
+    }
     if (entry === undefined) return json({ problem: `There is no entry ${id}.` }, 404);
     json(form === undefined ? entry : { text: `${form} of ${id}` });
   }

@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { choosePort } from "../../src/testing/port.ts";
+import { choosePort } from "../../src/node/free-port.ts";
 import { Listener, TOOLS } from "../conformance/listen-support.ts";
 import { NODE } from "../oracle/node.ts";
 import { clientOf, LegacyClient, readAnswer, VERSIONS } from "../worker/client.ts";
@@ -92,9 +92,10 @@ const checkConfig = (...args: string[]) => run("../bin/mcp-edge.js", "check-conf
 /** `wrangler dev` on a configuration. @returns The endpoint's URL. */
 async function dev(config: string): Promise<string> {
   const port = await choosePort();
-  const args = [join(ROOT, "node_modules/wrangler/bin/wrangler.js"), "dev", "-c", config, "--port", String(port)];
+  const args = [join(ROOT, "node_modules/wrangler/bin/wrangler.js"), "dev", "-c", config];
+  const ports = ["--port", String(port), "--inspector-port", String(await choosePort())];
   const persist = ["--persist-to", join(FOLDER, `state-${port}`)];
-  const child = spawn(NODE, [...args, ...persist], { cwd: FOLDER, env: ENV, detached: true, stdio: "pipe" });
+  const child = spawn(NODE, [...args, ...ports, ...persist], { cwd: FOLDER, env: ENV, detached: true, stdio: "pipe" });
   children.push(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (data) => (output += data));

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { choosePort } from "../../src/testing/port.ts";
+import { choosePort } from "../../src/node/free-port.ts";
 import { CONTENT, initialize } from "../http/messages.ts";
 import { NODE } from "../oracle/node.ts";
 
@@ -46,7 +46,8 @@ async function wranglerDev(name: string, ...flags: readonly string[]): Promise<n
     CI: "true",
   };
   const state = join(FOLDER, `${name}-state`);
-  const args = [WRANGLER, "dev", "-c", file, "--port", String(port), "--persist-to", state, ...flags];
+  const ports = ["--port", String(port), "--inspector-port", String(await choosePort())];
+  const args = [WRANGLER, "dev", "-c", file, ...ports, "--persist-to", state, ...flags];
   const child = spawn(NODE, args, { cwd: FOLDER, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   children.push(child);
   let output = "";

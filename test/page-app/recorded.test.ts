@@ -49,6 +49,23 @@ describe("the list", () => {
     await page.sees("tools/call add", ".events");
   });
 
+  test("keeps a call that is reported while the list is being read, above older calls", async () => {
+    await openList();
+    const held = Promise.withResolvers<void>();
+    page.recorder.listIsHeld = held.promise;
+    page.recorder.dropStreams();
+    await page.sees("not connected to the recorder", ".timeline");
+    await page.sees("live", ".timeline");
+    page.browser.errors.length = 0;
+    page.recorder.put({ ...sampleEntry(8), id: String(at(50)), outcome: "running" });
+    await page.browser.waitFor(isAbove("track_shipment"));
+    page.recorder.listIsHeld = undefined;
+    held.resolve();
+    page.recorder.put({ ...sampleEntry(8), id: String(at(51)), outcome: "cut-by-server" });
+    await page.browser.waitFor(isAbove("Cut by the server"));
+    expect((await rows())[1]).toMatch(/^Running:\s+track_shipment tools\/call/);
+  });
+
   test("is filtered by words, and hides housekeeping by default", async () => {
     await openList();
     expect((await rows()).filter((row) => row.includes("tools/list"))).toEqual([]);

@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { choosePort } from "../../src/node/free-port.ts";
 import { DEV_HEADER } from "../../src/recorder/api.ts";
 import type { Entry, Summary } from "../../src/recorder/entry.ts";
-import { choosePort } from "../../src/testing/port.ts";
 import { until } from "../../src/testing/until.ts";
 import { NODE } from "../oracle/node.ts";
 
@@ -66,7 +66,9 @@ export class Project implements Disposable {
   /** Starts `mcp-edge dev`, and waits until it reports that the server is ready. */
   async dev(...args: readonly string[]): Promise<Dev> {
     const port = await choosePort();
-    const dev = new Dev(this.folder, port, args);
+    // Other tests start wrangler at the same time, which would all choose the inspector's default port.
+    const inspector = args.includes("--inspector-port") ? [] : ["--inspector-port", String(await choosePort())];
+    const dev = new Dev(this.folder, port, [...args, ...inspector]);
     await until("mcp-edge dev", () => dev.output.includes("The MCP server is ready") || dev.hasEnded, START_MS);
     if (dev.hasEnded) throw new Error(dev.output);
     return dev;

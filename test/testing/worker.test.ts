@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { choosePort } from "../../src/node/free-port.ts";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { choosePort } from "../../src/testing/port.ts";
 import { load } from "../../src/testing/tools.ts";
 import { expectLogs } from "../harness/logs.ts";
 

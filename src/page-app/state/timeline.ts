@@ -84,10 +84,12 @@ function take(summary: Summary): void {
 /** Reads all entries, including those that were missed while the connection was lost. */
 async function readAll(): Promise<void> {
   try {
+    const known = new Set(byId.values());
     const list = await getEntries(0);
-    const ids = new Set(list.map(({ id }) => id));
-    for (const id of byId.keys()) if (!ids.has(id)) byId.delete(id);
-    for (const summary of list) take(summary);
+    // Entries that were reported during the request may be newer than its response.
+    const reported = [...byId.values()].filter((summary) => !known.has(summary));
+    byId.clear();
+    for (const summary of [...list, ...reported]) take(summary);
     problem.value = undefined;
     schedule();
   } catch (error) {

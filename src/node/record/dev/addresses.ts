@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { type AddressInfo, createServer } from "node:net";
 import type { RecordingProxy } from "../proxy/recording-proxy.ts";
 
 /** The default port of wrangler. If it is in use and no port was chosen, wrangler uses another port. */
@@ -35,16 +34,4 @@ export function toOrigin(host: string, port: number): string {
   const isEverywhere = host === "0.0.0.0" || host === "*" || host === "::";
   const shown = isEverywhere ? "127.0.0.1" : host;
   return `http://${shown.includes(":") && !shown.startsWith("[") ? `[${shown}]` : shown}:${port}`;
-}
-
-/** Returns a free port on the loopback address, for wrangler. */
-export function findPort(): Promise<number> {
-  return new Promise((done, failed) => {
-    const server = createServer();
-    server.once("error", failed);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => done(port));
-    });
-  });
 }

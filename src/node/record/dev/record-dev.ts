@@ -11,6 +11,7 @@ import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { RECORDER_PATH } from "../../../recorder/api.ts";
 import { Recorder } from "../../../recorder/recorder.ts";
 import type { TestedServer } from "../../../recorder/recording/test-file.ts";
+import { choosePort } from "../../free-port.ts";
 import { type Collector, startCollector } from "../collector.ts";
 import { createHash } from "../hash.ts";
 import { printLines } from "../line.ts";
@@ -20,7 +21,7 @@ import { packageVersion } from "../package-version.ts";
 import { RecordingProxy } from "../proxy/recording-proxy.ts";
 import { recordingRoutes } from "../recording-routes.ts";
 import { createRoutes } from "../routes.ts";
-import { findPort, listenLike, toOrigin } from "./addresses.ts";
+import { listenLike, toOrigin } from "./addresses.ts";
 import { ConfigCopy, formatConfig, readUserConfig, TAIL_NAME, type UserConfig, withTail } from "./config-copy.ts";
 import { FaultEntry } from "./fault-entry.ts";
 import { Faults } from "./faults.ts";
@@ -79,7 +80,7 @@ export async function recordDev(options: RecordOptions): Promise<DevRecording | 
   if (args.isHttps || dev.local_protocol === "https") return { reason: "A server with HTTPS is not recorded." };
   const host = args.ip ?? (typeof dev.ip === "string" ? dev.ip : "localhost");
   const port = args.port ?? (typeof dev.port === "number" ? dev.port : undefined);
-  return new Recording(options, { args, user, inside: await findPort() }).start(host, port);
+  return new Recording(options, { args, user, inside: await choosePort() }).start(host, port);
 }
 
 function readConfig(folder: string, args: WranglerArguments): UserConfig | undefined {

@@ -1,19 +1,19 @@
+/**
+ * Free ports for processes that are about to be started.
+ *
+ * @module
+ */
 import { createServer } from "node:net";
 
 /** Outside the range of ports for outgoing connections (from 32768 on Linux, 49152 on macOS and Windows), so that a port stays free. */
 const PORTS = { from: 20_000, to: 32_767 } as const;
 
-/** Returns a free port on this machine. */
+/** Returns a free port on the loopback address. */
 export async function choosePort(): Promise<number> {
   for (;;) {
     const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from));
     if (await isFree(port)) return port;
   }
-}
-
-/** Whether workerd could not start because its port is in use. */
-export function isPortTaken(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith("Address already in use");
 }
 
 function isFree(port: number): Promise<boolean> {
