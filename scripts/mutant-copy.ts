@@ -20,14 +20,21 @@ export class MutantCopy {
   /** For each set of tests, the problem they have without any change; undefined if they pass. */
   readonly #baselines = new Map<string, Promise<string | undefined>>();
 
-  private constructor(folder: string) {
+  readonly #isFast: boolean;
+
+  private constructor(folder: string, isFast: boolean) {
     this.#folder = folder;
+    this.#isFast = isFast;
     this.#root = join(folder, "project");
   }
 
-  /** Copies every file that git tracks or does not ignore. Installed packages and the built package are shared. */
-  static async create(): Promise<MutantCopy> {
-    const copy = new MutantCopy(mkdtempSync(join(tmpdir(), "mcp-edge-mutants-")));
+  /**
+   * Copies every file that git tracks or does not ignore. Installed packages and the built package are shared.
+   *
+   * @param isFast Whether only the tests of `npm test` run, without those that have the tag `long`.
+   */
+  static async create(isFast: boolean): Promise<MutantCopy> {
+    const copy = new MutantCopy(mkdtempSync(join(tmpdir(), "mcp-edge-mutants-")), isFast);
     const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT, encoding: "utf8" });
     const paths = listed.split("\n").filter((path) => path !== "" && existsSync(join(ROOT, path)));
     for (const path of paths) {
@@ -108,6 +115,7 @@ export class MutantCopy {
       "run",
       ...tests,
       ...filter,
+      ...(this.#isFast ? ["--tags-filter=!long"] : []),
       "--bail=1",
       "--reporter=json",
       `--outputFile=${output}`,

@@ -16,6 +16,7 @@ interface Options {
   readonly only?: string;
   readonly room?: string;
   readonly changed?: boolean;
+  readonly fast?: boolean;
   readonly workers: number;
   readonly list?: boolean;
 }
@@ -27,23 +28,24 @@ await new Command("npm run mutants --")
   .option("--only <ids>", "the mutants with these ids, with commas between")
   .option("--room <path>", "the mutants of files whose path below src begins like this, such as core/run")
   .option("--changed", "the mutants of files that differ from the branch main, or that are not committed")
+  .option("--fast", "runs only the tests of `npm test`, not the ones with the tag long")
   .option("--workers <count>", "how many are tried at the same time", number, Math.min(2, availableParallelism()))
   .option("--list", "prints the mutants with their reasons, and runs nothing")
   .helpCommand(false)
   .action(async (options: Options) => {
     const chosen = MUTANTS.filter((mutant) => isChosen(mutant, options));
     if (options.list) for (const { id, file, reason } of chosen) console.log(`${id}  ${file}\n    ${reason}`);
-    else if (chosen.length > 0) await run(chosen, options.workers);
+    else if (chosen.length > 0) await run(chosen, options);
     else if (options.changed) console.log("No mutant is in a file that has changed.");
     else fail("No mutant matches. `npm run mutants -- --list` prints all of them.");
   })
   .parseAsync();
 
-async function run(mutants: readonly Mutant[], workers: number): Promise<void> {
+async function run(mutants: readonly Mutant[], { workers, fast = false }: Options): Promise<void> {
   const startedAtMs = Date.now();
   const waiting = [...mutants];
   const verdicts = new Map<Mutant, Verdict>();
-  const copies = await Promise.all(Array.from({ length: workers }, () => MutantCopy.create()));
+  const copies = await Promise.all(Array.from({ length: workers }, () => MutantCopy.create(fast)));
   await Promise.all(
     copies.map(async (copy) => {
       for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {

@@ -43,7 +43,7 @@ const counting = () =>
 
 const LEGACY_HOST = { protocolVersions: ["2025-11-25"] };
 
-test("a request of 8 MiB reaches the server", async () => {
+test("a request of 8 MiB reaches the server", { tags: "long" }, async () => {
   await using server = await counting();
   await using bridge = await bridged(server.url);
   const client = await hostOf(bridge, LEGACY_HOST);
@@ -51,7 +51,9 @@ test("a request of 8 MiB reaches the server", async () => {
   expect(await client.callTool("count", { text })).toMatchObject({ content: [{ text: String(8 * MIB) }] });
 });
 
-test("a request of more than 32 MiB gets an error with its id, and the next request is served", async () => {
+test("a request of more than 32 MiB gets an error with its id, and the next request is served", {
+  tags: "long",
+}, async () => {
   await using server = await counting();
   await using bridge = await bridged(server.url);
   const client = await hostOf(bridge, LEGACY_HOST);
@@ -64,7 +66,9 @@ test("a request of more than 32 MiB gets an error with its id, and the next requ
   expect(await client.callTool("count", { text: "abc" })).toMatchObject({ content: [{ text: "3" }] });
 });
 
-test("an answer to a question that is too large makes the question fail, and the call ends", async () => {
+test("an answer to a question that is too large makes the question fail, and the call ends", {
+  tags: "long",
+}, async () => {
   const [command = "", ...args] = SERVER;
   await using bridge = await bridged(stdio({ command, args, stderr: "ignore" }));
   const client = await hostOf(bridge, {
@@ -120,13 +124,17 @@ function processServer(code: string, stderr: StdioOptions["stderr"] = "ignore") 
 test.each([
   ["larger than 32 MiB", `JSON.stringify("x".repeat(${33 * MIB}))`, "message-too-large"],
   ["nested deeper than 1,000 levels", `"[".repeat(2_000) + "]".repeat(2_000)`, "answer-invalid"],
-])("a response of a process that is %s becomes an error with the request's id", async (_, value, reason) => {
-  const answer = `write('{"jsonrpc":"2.0","result":{"content":[],"structuredContent":{"x":' + ${value} + '}},"id":' + id + '}');`;
-  await using bridge = await bridged(processServer(answer));
-  const client = await hostOf(bridge, LEGACY_HOST);
-  const failure = { code: -32603, data: { reason, mayHaveRun: true } };
-  await expect(client.callTool("any")).rejects.toMatchObject(failure);
-});
+])(
+  "a response of a process that is %s becomes an error with the request's id",
+  { tags: "long" },
+  async (_, value, reason) => {
+    const answer = `write('{"jsonrpc":"2.0","result":{"content":[],"structuredContent":{"x":' + ${value} + '}},"id":' + id + '}');`;
+    await using bridge = await bridged(processServer(answer));
+    const client = await hostOf(bridge, LEGACY_HOST);
+    const failure = { code: -32603, data: { reason, mayHaveRun: true } };
+    await expect(client.callTool("any")).rejects.toMatchObject(failure);
+  },
+);
 
 test("a response that is nested too deeply becomes an error with the request's id, and the next call is served", async () => {
   let calls = 0;
@@ -209,7 +217,9 @@ describe("the output of a bridge to its host", () => {
     expect(told).toEqual(["test://same", "test://other"]);
   });
 
-  test("is limited: the server waits while more than 4 MiB is queued, and the host while more than 64 MiB is queued", async () => {
+  test("is limited: the server waits while more than 4 MiB is queued, and the host while more than 64 MiB is queued", {
+    tags: "long",
+  }, async () => {
     const { output, read, isPaused } = slowHost();
     for (let sent = 0; sent < 3; sent += 1) output.respond(answer(MIB));
     expect(output.opened()).toBeUndefined();
@@ -255,7 +265,7 @@ describe("a host that does not read", () => {
   const COUNT = 1_000;
   const uri = (n: number) => `test://${n}/${"x".repeat(65_000)}`;
 
-  test("makes a server over HTTP wait, and gets everything when it reads again", async () => {
+  test("makes a server over HTTP wait, and gets everything when it reads again", { tags: "long" }, async () => {
     let written = 0;
     await using server = await rawServer(async (response, id) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -278,7 +288,7 @@ describe("a host that does not read", () => {
     expect(changes).toBe(COUNT);
   });
 
-  test("makes a process wait, and gets everything when it reads again", async () => {
+  test("makes a process wait, and gets everything when it reads again", { tags: "long" }, async () => {
     const flood = `
       for (let n = 0; n < ${COUNT}; n += 1) {
         const isTaken = say({ method: "notifications/resources/updated", params: { uri: uri(n) } });

@@ -12,19 +12,19 @@ import { CLI, cli, withServer } from "./run.ts";
 
 const FIRST = "2024-11-05";
 
-test("read prints the text of a resource, and --json the whole result", async () => {
+test("read prints the text of a resource, and --json the whole result", { tags: "long" }, async () => {
   expect(await withServer(["read", "test://notes/2"])).toEqual({ code: 0, stdout: "This is note 2.\n", stderr: "" });
   const { stdout } = await withServer(["read", "test://notes/2", "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({ contents: [{ uri: "test://notes/2", text: "This is note 2." }] });
 });
 
-test("a resource that does not exist causes an error of the server", async () => {
+test("a resource that does not exist causes an error of the server", { tags: "long" }, async () => {
   const { code, stdout, stderr } = await withServer(["read", "test://notes/9"]);
   expect([code, stdout]).toEqual([3, ""]);
   expect(stderr).toContain("The server returned error -32602:");
 });
 
-test("prompt takes its arguments as options and prints the messages", async () => {
+test("prompt takes its arguments as options and prints the messages", { tags: "long" }, async () => {
   const ran = await withServer(["prompt", "explain", "--language", "python"]);
   expect(ran).toEqual({ code: 0, stdout: "user:\nExplain python.\n", stderr: "" });
   const help = await withServer(["prompt", "explain", "--help"]);
@@ -32,7 +32,7 @@ test("prompt takes its arguments as options and prints the messages", async () =
   expect(await withServer(["prompt", "explai"])).toMatchObject({ code: 2, stdout: "" });
 });
 
-test("complete prints the suggestions for prompts and for templates", async () => {
+test("complete prints the suggestions for prompts and for templates", { tags: "long" }, async () => {
   expect((await withServer(["complete", "explain", "language", "p"])).stdout).toBe(
     "perl\nphp\nprolog\npython\npyret\n",
   );
@@ -40,7 +40,7 @@ test("complete prints the suggestions for prompts and for templates", async () =
   expect(await withServer(["complete", "explain", "language", "--context", "x"])).toMatchObject({ code: 2 });
 });
 
-test("ping measures the response times of servers of both eras", async () => {
+test("ping measures the response times of servers of both eras", { tags: "long" }, async () => {
   for (const version of [FIRST, "2026-07-28"]) {
     const { code, stdout } = await withServer(["ping", "--json", "--as", version]);
     expect(code).toBe(0);
@@ -98,7 +98,7 @@ test("listen prints each notification as a line of JSON, and ends after --count"
   ]);
 });
 
-test("listen ends with an error when the stream of notifications is refused", async () => {
+test("listen ends with an error when the stream of notifications is refused", { tags: "long" }, async () => {
   await using server = await scripted(({ method, message }, response) => {
     if (method === "GET") return response.writeHead(403).end("not for you");
     const capabilities = { tools: { listChanged: true } };
@@ -129,7 +129,9 @@ describe("a reader that stops reading the output", () => {
     expect(stderr).toBe("");
   });
 
-  test("ends the process of a server too, even if it ignores the end of its input and SIGTERM", async () => {
+  test("ends the process of a server too, even if it ignores the end of its input and SIGTERM", {
+    tags: "long",
+  }, async () => {
     const server = `
       process.on("SIGTERM", () => undefined);
       const say = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));

@@ -98,7 +98,7 @@ describe("setEntry", () => {
     expect(() => setEntry(text, "m", "n", ENTRY)).toThrow(SyntaxError);
   });
 
-  test("sets the entry and keeps all other values, whatever the file contains", () => {
+  test("sets the entry and keeps all other values, whatever the file contains", { tags: "long" }, () => {
     const name = fc.string({ minLength: 1 }).filter((each) => each !== "__proto__");
     const file = fc.dictionary(
       name,
@@ -306,7 +306,7 @@ describe("a project from an untrusted source", () => {
     ["skills skills --out src/skills.ts", "src/skills.ts"],
     ["server-json --name io.github.me/lab --url https://example.com/mcp --out server.json", "server.json"],
     ["types --out src/lab.ts", "src/lab.ts"],
-  ])("mcp-edge %s does not write through a link", async (line, file) => {
+  ])("mcp-edge %s does not write through a link", { tags: "long" }, async (line, file) => {
     write(join(project, "skills/dice/SKILL.md"), "---\nname: dice\ndescription: Rolls dice.\n---\nRoll.\n");
     mkdirSync(join(project, "src"));
     const victim = join(home, ".bashrc");
@@ -346,7 +346,9 @@ test.each([
   expect([lstatSync(path).ino, readdirSync(dirname(path))]).toEqual([before.ino, ["mcp.json"]]);
 });
 
-test("if twelve processes add an entry at once, each reports success, and every entry is present", async () => {
+test("if twelve processes add an entry at once, each reports success, and every entry is present", {
+  tags: "long",
+}, async () => {
   const names = Array.from({ length: 12 }, (_, at) => `server-${at}`);
   const ran = await Promise.all(
     names.map((name) => cliProcess(["connect", "cursor", URL_OF, "--yes", "--name", name], { cwd: project, env })),

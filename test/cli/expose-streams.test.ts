@@ -32,6 +32,7 @@ async function start(): Promise<Listening> {
 
 test.each(["2025-03-26", "2025-11-25"])(
   "a client of %s gets all progress of a call that is cut twice, and its result",
+  { tags: "long" },
   async (version) => {
     const { origin } = await start();
     const proxy = await startProxy(origin);
@@ -72,7 +73,7 @@ test.each(["2025-03-26", "2025-11-25"])(
   },
 );
 
-test("a stream is refused if the event does not belong to the session", async () => {
+test("a stream is refused if the event does not belong to the session", { tags: "long" }, async () => {
   const { origin } = await start();
   const url = `${origin}/mcp`;
   const json = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Text of a hostile server never reaches the terminal as a control character. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -133,7 +133,9 @@ async function registry(status: number | undefined) {
   return { env, isAsked, [Symbol.dispose]: close };
 }
 
-test("if npm install fails, the project is kept, and the reason and the next command are shown", async () => {
+test("if npm install fails, the project is kept, and the reason and the next command are shown", {
+  tags: "long",
+}, async () => {
   using empty = await registry(404);
   const ran = await cli(["new", "kept", "--template", "weather"], { cwd: place, env: empty.env });
   expect(ran.code).toBe(4);
@@ -201,7 +203,7 @@ test.each([
   expect(readdirSync(place)).toEqual([]);
 });
 
-test("Ctrl-C during the installation removes the project and ends npm", async () => {
+test("Ctrl-C during the installation removes the project and ends npm", { tags: "long" }, async () => {
   using silent = await registry(undefined);
   using screen = new Screen(["new", "dice", "--template", "weather"], silent.env, [NODE, CLI], place);
   await screen.shows("installing the dependencies");
@@ -235,7 +237,7 @@ test("npx finds the Node of another project first, and the new project installs 
   expect(recent.devDependencies.node).toBeUndefined();
 });
 
-test("npm create mcp-edge is the same command", () => {
+test("npm create mcp-edge is the same command", { tags: "long" }, () => {
   const program = join(ROOT, "create-mcp-edge/index.js");
   const ran = spawnSync(NODE, [program, "dice", "--template", "weather", "--no-install"], {
     cwd: place,

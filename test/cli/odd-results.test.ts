@@ -1,3 +1,4 @@
+// @module-tag long
 /** Results whose content is not what the protocol says: it is shown, or the error names the response, and never a fault of this program. */
 import { expect, test } from "vitest";
 import { initialized, json, result, type Scripted, scripted } from "../client/scripted.ts";

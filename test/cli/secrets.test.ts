@@ -1,3 +1,4 @@
+// @module-tag long
 /** What the user passes as a header stays secret, and `--debug` changes nothing but what is logged. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";

@@ -88,7 +88,7 @@ const server = {
   info: { name: "x", version: "1" },
 };
 
-test("whatever names and text a server uses, the file compiles and does not run anything", () => {
+test("whatever names and text a server uses, the file compiles and does not run anything", { tags: "long" }, () => {
   const text = fc.oneof(
     fc.string(),
     fc.constantFrom(
@@ -131,7 +131,9 @@ test("whatever names and text a server uses, the file compiles and does not run 
   for (const index of modules.keys()) rmSync(join(folder, `hostile${index}.ts`));
 });
 
-test("a client with the generated types calls a real server, and wrong calls do not compile", async () => {
+test("a client with the generated types calls a real server, and wrong calls do not compile", {
+  tags: "long",
+}, async () => {
   const file = join(folder, "lab.ts");
   const ran = await withServer(["types", "--out", file]);
   expect([ran.code, ran.stdout]).toEqual([0, ""]);
@@ -162,7 +164,7 @@ export { readings };
   expect(lines).toHaveLength(wrongs.length);
 });
 
-test("a file is overwritten only if this command has written it", async () => {
+test("a file is overwritten only if this command has written it", { tags: "long" }, async () => {
   const file = join(folder, "out.ts");
   expect((await withServer(["types", "-o", file])).stderr).toMatch(/tools, \d+ prompts?\n$/);
   expect((await withServer(["types", "-o", file])).stderr).toContain("(unchanged)");

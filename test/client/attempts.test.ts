@@ -29,7 +29,9 @@ describe("a call that ran before its connection broke", () => {
     expect(runs).toBe(2);
   });
 
-  test("is reported as a call that may have run if its repetition is refused by the system", async () => {
+  test("is reported as a call that may have run if its repetition is refused by the system", {
+    tags: "long",
+  }, async () => {
     let runs = 0;
     let calls = 0;
     await using server = await scripted(({ message }, response) => {

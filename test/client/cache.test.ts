@@ -82,7 +82,7 @@ async function numberOf(
 }
 
 describe.each(PLACES)("a client with a cache in $name", (place) => {
-  test("gets the same lists and resources as without a cache", async () => {
+  test("gets the same lists and resources as without a cache", { tags: "long" }, async () => {
     const { client } = await lab.visit(place, { use: [cache({ listen: true })] });
     const plain = await lab.visit(place);
     for (let times = 0; times < 2; times += 1) {

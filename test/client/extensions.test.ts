@@ -1,3 +1,4 @@
+// @module-tag long
 /** Extensions: what they may do with requests, questions, results and notifications. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {

@@ -49,7 +49,9 @@ async function serve(tools: readonly string[], seen: (headers: Scripted["asked"]
 const namesOf = async (host: Host) => (await host.tools()).map(({ name }) => name);
 
 describe("a host", () => {
-  test("opens servers with a URL and with a command, and calls their tools by prefixed names", async () => {
+  test("opens servers with a URL and with a command, and calls their tools by prefixed names", {
+    tags: "long",
+  }, async () => {
     const child = { command: NODE, args: [SERVER], env: { GREETING: "hello" } };
     const host = await open({ remote: { type: "http", url: lab.url() }, local: child });
     const names = await namesOf(host);
@@ -109,7 +111,7 @@ describe("a host", () => {
     ]);
   });
 
-  test("closes all servers", async () => {
+  test("closes all servers", { tags: "long" }, async () => {
     const host = await open({ remote: { url: lab.url() }, local: { command: NODE, args: [SERVER] } });
     await host.close();
     for (const client of host.clients.values()) {

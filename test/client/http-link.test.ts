@@ -131,7 +131,9 @@ describe("the listening stream of a legacy session", () => {
     await until("the update arrives", () => updated.includes("x:1"));
   });
 
-  test("is opened again after each disconnect that follows an event, even without event ids", async () => {
+  test("is opened again after each disconnect that follows an event, even without event ids", {
+    tags: "long",
+  }, async () => {
     let gets = 0;
     await using server = await legacy(({ method }, response) => {
       if (method !== "GET") return false;

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Servers that ask more than a client can answer at once. */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";

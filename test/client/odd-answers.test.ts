@@ -54,7 +54,7 @@ describe("lists from a server", () => {
   });
 });
 
-test("a round of more than 10,000 questions is refused without answering any of them", async () => {
+test("a round of more than 10,000 questions is refused without answering any of them", { tags: "long" }, async () => {
   let answered = 0;
   const ask = { method: "elicitation/create", params: { message: "?", requestedSchema: { type: "object" } } };
   const inputRequests = Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`q${at}`, ask]));

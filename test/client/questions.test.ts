@@ -30,7 +30,7 @@ const asksUrls = PLACES.filter(({ version }) => version >= "2025-11-25");
 const textOf = (called: { content: readonly unknown[] }) => (called.content[0] as { text: string }).text;
 
 describe.each(asksForms)("forms in $name", (place) => {
-  test("return the defaults of fields that were left out", async () => {
+  test("return the defaults of fields that were left out", { tags: "long" }, async () => {
     const seen: ElicitRequestFormParams[] = [];
     const onElicit = (form: ElicitRequestFormParams): ElicitAnswer => {
       seen.push(form);
@@ -57,7 +57,7 @@ describe.each(asksForms)("forms in $name", (place) => {
     expect(asked).toEqual(["First?", "Second?"]);
   });
 
-  test("pause the time limit of a call while the user answers", async () => {
+  test("pause the time limit of a call while the user answers", { tags: "long" }, async () => {
     const onElicit = async (): Promise<ElicitAnswer> => {
       await new Promise((resolve) => setTimeout(resolve, 2_500));
       return { action: "decline" };

@@ -24,7 +24,7 @@ const join = useClients();
 const NEWEST_LEGACY = { protocolVersions: ["2025-11-25"] };
 
 describe("the stream of a legacy call", () => {
-  test("survives being cut three times, with every message once and in order", async () => {
+  test("survives being cut three times, with every message once and in order", { tags: "long" }, async () => {
     const { client, events } = await join(proxy.url("/mcp"), NEWEST_LEGACY);
     const seen: number[] = [];
     const onProgress = ({ progress }: { progress: number }) => {
@@ -217,7 +217,7 @@ describe("a modern request whose connection breaks", () => {
     expect(kinds()).toEqual(["connected"]);
   });
 
-  test("is sent again, whatever it does, if there was no connection at all", async () => {
+  test("is sent again, whatever it does, if there was no connection at all", { tags: "long" }, async () => {
     const server = await scripted(({ message }, response) => result(response, message?.id, discovered()));
     const { client, kinds } = await join(server.url);
     await server[Symbol.asyncDispose]();

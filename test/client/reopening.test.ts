@@ -1,3 +1,4 @@
+// @module-tag long
 /** What happens to requests and links while a session is reopened, the era is detected, or the client is closed. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The error -32042 of 2025-11-25: pages that the user has to visit before a request runs. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {

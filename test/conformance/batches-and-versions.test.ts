@@ -136,7 +136,7 @@ describe("responses to a batch in 2025-03-26", () => {
     expect(all).toHaveLength(7);
   });
 
-  test("are errors for each open request if the object was lost", async () => {
+  test("are errors for each open request if the object was lost", { tags: "long" }, async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const keys = [newKey(), newKey()];
     const stream = await batchStream(session, streaming(keys));

@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { CLIENT_SCENARIOS, missingClientScenarios } from "../../scripts/official-client-suite.ts";
 
-test("every client scenario of the official suite is run, except those that need authorization", async () => {
+test("every client scenario of the official suite is run, except those that need authorization", {
+  tags: "long",
+}, async () => {
   const missing = await missingClientScenarios();
   expect(missing.filter(({ name }) => !name.startsWith("auth/"))).toEqual([]);
 });

@@ -253,7 +253,7 @@ describe("headers and body of different eras", () => {
 });
 
 describe("requests of both eras at the same time", () => {
-  test("get responses of their own era and version, all 120 of them", async () => {
+  test("get responses of their own era and version, all 120 of them", { tags: "long" }, async () => {
     const url = await lab.url();
     const sessions = await Promise.all(LEGACY_VERSIONS.map((version) => Session.open(url, { version })));
     const modern = new ModernClient(url);

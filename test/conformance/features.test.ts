@@ -91,7 +91,7 @@ describe("the logging level", () => {
     },
   );
 
-  test("does not apply to another session", async () => {
+  test("does not apply to another session", { tags: "long" }, async () => {
     const [loud, silent] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await readAnswer(loud.request("logging/setLevel", { level: "debug" }));
     expect(levelsOf((await readAnswer(silent.call("zebra"))).messages)).toEqual([]);

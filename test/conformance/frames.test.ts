@@ -166,7 +166,9 @@ describe("slow readers", () => {
     }
   });
 
-  test("a result larger than a row arrives completely, and again when the stream is resumed", async () => {
+  test("a result larger than a row arrives completely, and again when the stream is resumed", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("bulk", { key: newKey(), size: 12_000_000 }, "huge")).end();
     const resumed = await (await session.get(stream.events[0]?.id)).end();
@@ -175,14 +177,14 @@ describe("slow readers", () => {
     }
   });
 
-  test("all events of one turn that are together larger than a row arrive", async () => {
+  test("all events of one turn that are together larger than a row arrive", { tags: "long" }, async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("flood", { key: newKey(), events: 60, size: 100_000 }, "huge")).end();
     expect(progressOf(stream.messages)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
     expect(stream.messages.at(-1)).toMatchObject({ id: "huge" });
   });
 
-  test("a reader that stops half-way gets the rest by resuming, without repeats", async () => {
+  test("a reader that stops half-way gets the rest by resuming, without repeats", { tags: "long" }, async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const stream = await session.stream("flood", { key, events: EVENTS, size: SIZE }, "half");

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The official suite's scenarios for authorization servers, against ours on workerd. The test is the person at the browser. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -93,7 +93,9 @@ describe("responses of a client to requests of the server", () => {
     expect(resumed.messages).toMatchObject([{ id: "lost" }]);
   });
 
-  test("a response to an evicted object is accepted, and the call that asked ends as interrupted", async () => {
+  test("a response to an evicted object is accepted, and the call that asked ends as interrupted", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "evicted");
     await lab.worker.killAndRestart();

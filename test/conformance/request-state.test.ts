@@ -233,7 +233,9 @@ describe("a replayed requestState", () => {
   });
 });
 
-test("with several keys the first one seals, all of them open, and no other key does (key rotation)", async () => {
+test("with several keys the first one seals, all of them open, and no other key does (key rotation)", {
+  tags: "long",
+}, async () => {
   const started: Workerd[] = [];
   const taps: HttpTap[] = [];
   const serve = async (keys: string): Promise<string> => {
@@ -258,7 +260,7 @@ test("with several keys the first one seals, all of them open, and no other key 
   }
 });
 
-test("kill -9 between the rounds has no effect, because the state contains everything", async () => {
+test("kill -9 between the rounds has no effect, because the state contains everything", { tags: "long" }, async () => {
   const own = await Workerd.start({ entry: ENTRY, bindings: { MCP_KEYS: FIRST_KEY } });
   const reach = () => startHttpTap(`${own.origin}/mcp`, { oracle });
   try {

@@ -130,7 +130,7 @@ function encodeLatin1(text: string): string {
 }
 
 describe("replay after a restart", () => {
-  test("is complete for a finished stream", async () => {
+  test("is complete for a finished stream", { tags: "long" }, async () => {
     const session = await Session.open(await lab.url());
     const stream = await finished(session);
     await lab.worker.killAndRestart();
@@ -138,7 +138,9 @@ describe("replay after a restart", () => {
     expect(framesOf(resumed)).toEqual(framesOf(stream));
   });
 
-  test("ends a call that was lost with its object with an error after its earlier events", async () => {
+  test("ends a call that was lost with its object with an error after its earlier events", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("count", { key, before: 3, after: 1 }, id);
@@ -155,7 +157,7 @@ describe("replay after a restart", () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test("is followed by event ids that differ from those before", async () => {
+  test("is followed by event ids that differ from those before", { tags: "long" }, async () => {
     const session = await Session.open(await lab.url());
     const before = cursorsOf(await finished(session));
     await lab.worker.killAndRestart();

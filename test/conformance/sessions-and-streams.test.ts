@@ -59,7 +59,9 @@ describe("a session id", () => {
     expect(new Set(sessions.map(({ id }) => id)).size).toBe(10);
   });
 
-  test("cannot be guessed: ids close to a real one are refused, and the real one stays valid", async () => {
+  test("cannot be guessed: ids close to a real one are refused, and the real one stays valid", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await lab.url());
     const { id } = session;
     const swapped = (at: number): string => {
@@ -252,7 +254,7 @@ describe("a GET stream", () => {
 });
 
 describe("a restart", () => {
-  test("keeps a session usable and subscribed, and a deleted session stays deleted", async () => {
+  test("keeps a session usable and subscribed, and a deleted session stays deleted", { tags: "long" }, async () => {
     const [silent, subscribed] = [await Session.open(await lab.url(), { silent: true }), await watcher()];
     const [levelled, deleted] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     expect(await readAnswer(levelled.request("ping"))).toMatchObject({ status: 200 });
@@ -268,7 +270,7 @@ describe("a restart", () => {
     stream.cut();
   });
 
-  test("does not affect a modern call, which needs no session", async () => {
+  test("does not affect a modern call, which needs no session", { tags: "long" }, async () => {
     expect(await readAnswer(new ModernClient(await lab.url()).call("which"))).toMatchObject({ text: "full" });
     await lab.worker.killAndRestart();
     expect(await readAnswer(new ModernClient(await lab.url()).call("which"))).toMatchObject({ text: "full" });

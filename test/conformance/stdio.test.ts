@@ -1,3 +1,4 @@
+// @module-tag long
 /** Stdio; and the rules of the boundary between the eras that apply to every transport. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The sources of notifications, and how listen streams end or survive. */
 import { describe, expect, test } from "vitest";
 import { LEGACY_VERSIONS } from "../http/messages.ts";

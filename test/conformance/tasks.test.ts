@@ -1,3 +1,4 @@
+// @module-tag long
 /** Requirements of the tasks extension that no scenario of the official suite covers. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";

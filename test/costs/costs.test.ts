@@ -187,7 +187,7 @@ test("1,000 events with an await between them are at most 10 rows, and more than
   expect(found.stored?.rows).toBeGreaterThan(4);
 });
 
-test("200 events with a zero timer between them are at most one row per 10 ms", async () => {
+test("200 events with a zero timer between them are at most one row per 10 ms", { tags: "long" }, async () => {
   const session = await open();
   const startedAtMs = Date.now();
   const found = await costsOf("call with 200 events in as many timers", async () => {
@@ -254,7 +254,9 @@ test("a GET at a server that sends nothing outside of calls gets 405 and makes n
   expect(counts).toEqual(FREE);
 });
 
-test("an idle GET stream lets its object hibernate: hundreds of heartbeats make no request to it", async () => {
+test("an idle GET stream lets its object hibernate: hundreds of heartbeats make no request to it", {
+  tags: "long",
+}, async () => {
   const session = await open();
   const leave = new AbortController();
   const stream = new Reading(await get(session, leave.signal));
@@ -317,7 +319,9 @@ test("an anonymous session stores one row and an alarm when a principal first us
 
 // The last tests move the clock.
 
-test("an abandoned session that stored everything possible ends without rows and alarms, and never wakes again", async () => {
+test("an abandoned session that stored everything possible ends without rows and alarms, and never wakes again", {
+  tags: "long",
+}, async () => {
   const session = await open({}, brief.url);
   await costs();
   await (await send({ id: 1, method: "logging/setLevel", params: { level: "info" } }, session, brief.url)).text();

@@ -93,7 +93,9 @@ test("a legacy call without a session creates no more objects than a modern call
   expect(uses).toEqual(NOTHING);
 });
 
-test("a session call starts no timer and does not keep its object awake; other isolates open its id once", async () => {
+test("a session call starts no timer and does not keep its object awake; other isolates open its id once", {
+  tags: "long",
+}, async () => {
   const session = await openSession();
   const oneCall = () => send({ method: "tools/call", params: call }, session);
   expect(await usesOf(oneCall)).toEqual(NOTHING);

@@ -138,7 +138,7 @@ test.each(LEGACY_VERSIONS)("for a failed onRootsChanged, onError gets the notifi
   expect(reports[0]?.where).not.toHaveProperty("requestId");
 });
 
-test("without onError a Worker logs failures with the reference that the client got", async () => {
+test("without onError a Worker logs failures with the reference that the client got", { tags: "long" }, async () => {
   const { lines, messages, stderr } = await runChild(
     join(import.meta.dirname, "../node/fixtures/edge-fails.ts"),
     () => undefined,

@@ -310,7 +310,9 @@ describe("in 2026-07-28", () => {
     expect(rounds.flat().sort()).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("a branch may be slower in a later run: the other branches wait for the answered question", async () => {
+  test("a branch may be slower in a later run: the other branches wait for the answered question", {
+    tags: "long",
+  }, async () => {
     let runs = 0;
     const peer = await open(async (ctx) => {
       runs += 1;

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The memory of suspended handlers is released, wherever they are suspended. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";

@@ -168,7 +168,7 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
       expect((await run(() => block)).result.content).toEqual([EMBEDDED_BLOB]);
     });
 
-    test("a megabyte of bytes is sent completely", async () => {
+    test("a megabyte of bytes is sent completely", { tags: "long" }, async () => {
       const data = new Uint8Array(1024 * 1024).map((_, at) => at % 251);
       const { result } = await run(() => ({ type: "image", data, mimeType: "image/png" }));
       const [block] = result.content as { data: string }[];

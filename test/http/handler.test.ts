@@ -176,7 +176,7 @@ describe("asking by returning", () => {
   const able = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
   const MCP_KEYS = "A".repeat(43);
 
-  test("lets a resource reader ask, and read with the answer and its state", async () => {
+  test("lets a resource reader ask, and read with the answer and its state", { tags: "long" }, async () => {
     const server = new McpServer(IDENTITY);
     server.resource("test://private", {}, (_, ctx) => {
       if (ctx.inputResponses.who === undefined) return inputRequired({ who: WHO }, "kept".repeat(50_000));

@@ -304,7 +304,7 @@ describe("a refused request", () => {
     expect(worker.storedObjects("McpObject")).toEqual(before);
   });
 
-  test("is one with any changed character in its session id", async () => {
+  test("is one with any changed character in its session id", { tags: "long" }, async () => {
     const { origin } = workerOf("lab");
     const session = await openSession(origin, NEWEST_LEGACY);
     const forged = [...session].map((character, index) => {

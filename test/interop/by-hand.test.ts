@@ -1,3 +1,4 @@
+// @module-tag long
 /** The same responses without a client library: requests as curl or printf would send them. */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Released clients of HTTP+SSE (2024-11-05), at the one URL of the reference server on workerd. */
 import { createMCPClient } from "@ai-sdk/mcp";
 import { EventSource } from "eventsource";

@@ -28,7 +28,7 @@ function block(language: string, part: string): string {
 }
 
 describe("the README of the weather template", () => {
-  test("its curl command gets the alerts of Texas", async () => {
+  test("its curl command gets the alerts of Texas", { tags: "long" }, async () => {
     const weather = await startWeatherWorker();
     try {
       const tap = await weather.tap();
@@ -40,7 +40,7 @@ describe("the README of the weather template", () => {
     }
   });
 
-  test("its printf command prints three responses", async () => {
+  test("its printf command prints three responses", { tags: "long" }, async () => {
     const weather = await startWeatherCommand();
     try {
       const shown = block("sh", "printf ");
@@ -60,7 +60,7 @@ describe("the README of the weather template", () => {
     }
   });
 
-  test("its command for Claude Desktop starts the server from any folder", async () => {
+  test("its command for Claude Desktop starts the server from any folder", { tags: "long" }, async () => {
     const config = JSON.parse(block("json", "stdio.ts")) as {
       mcpServers: { weather: { command: string; args: string[] } };
     };

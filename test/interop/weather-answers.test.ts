@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * The answers of both tools when the API answers well, oddly or not at all. The same tests run on workerd and on Node.
  */

@@ -99,7 +99,7 @@ describe("the lists of a hostile server", () => {
     expect(compareContracts(twice("a"), twice("b"))).toMatchObject([{ name: "t", severity: "review" }]);
   });
 
-  test("a comparison that is not complete counts as breaking", { timeout: 30_000 }, () => {
+  test("a comparison that is not complete counts as breaking", { tags: "long", timeout: 30_000 }, () => {
     const many = (type: string) =>
       createContract({ tools: Array.from({ length: 5_000 }, (_, at) => ({ name: `t${at}`, inputSchema: { type } })) });
     const changes = compareContracts(many("integer"), many("number"));

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Properties of the comparison that hold for all contracts. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

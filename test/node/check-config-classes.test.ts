@@ -32,7 +32,7 @@ async function checkMigrations(source: string, migrations: readonly object[]) {
   return { status, said: log.mock.calls.map(([text]) => text).join("\n") };
 }
 
-test("a class that a migration creates but the main module does not export is reported", async () => {
+test("a class that a migration creates but the main module does not export is reported", { tags: "long" }, async () => {
   const { status, said } = await check(CLASS, "McpObject", "MyObject");
   expect(status).toBe(1);
   expect(said).toBe(

@@ -219,14 +219,14 @@ const call = (all: readonly Caller[]) => {
 };
 
 describe("five processes with one folder", () => {
-  test("make ten calls on an expired token with one refresh", async () => {
+  test("make ten calls on an expired token with one refresh", { tags: "long" }, async () => {
     const { authority, all } = await callers(5, 2);
     call(all);
     expect(await Promise.all(all.map((caller) => caller.line()))).toEqual(["2", "2", "2", "2", "2"]);
     expect(authority.attempts).toEqual(["authorization_code", "refresh_token"]);
-  }, 60_000);
+  });
 
-  test("sign in once if they connect without tokens at the same time", async () => {
+  test("sign in once if they connect without tokens at the same time", { tags: "long" }, async () => {
     const authority = await lab.start();
     const all = Array.from({ length: 5 }, () => new Caller(authority.url, 1));
     for (const caller of all) expect(await caller.line()).toBe("ready");
@@ -234,7 +234,7 @@ describe("five processes with one folder", () => {
     expect(await Promise.all(all.map((caller) => caller.line()))).toEqual(["1", "1", "1", "1", "1"]);
     expect(authority.attempts).toEqual(["authorization_code"]);
     expect(authority.registrations).toHaveLength(1);
-  }, 60_000);
+  });
 
   /** Kills the process that refreshes, as soon as its request has arrived. */
   async function killRefresher(authority: Authority, all: readonly Caller[], isSpent: boolean): Promise<Caller[]> {
@@ -252,18 +252,22 @@ describe("five processes with one folder", () => {
     return all.filter((caller) => caller.process.pid !== killed);
   }
 
-  test("make their calls with one refresh if the one that refreshes is killed before the server has read it", async () => {
+  test("make their calls with one refresh if the one that refreshes is killed before the server has read it", {
+    tags: "long",
+  }, async () => {
     const { authority, all } = await callers(5, 2);
     const left = await killRefresher(authority, all, false);
     expect(await Promise.all(left.map((caller) => caller.line()))).toEqual(["2", "2", "2", "2"]);
     expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
     expect(authority.attempts).toEqual(["authorization_code", "refresh_token", "refresh_token"]);
-  }, 60_000);
+  });
 
-  test("make their calls with one sign-in if the one that refreshes is killed and its refresh token is spent", async () => {
+  test("make their calls with one sign-in if the one that refreshes is killed and its refresh token is spent", {
+    tags: "long",
+  }, async () => {
     const { authority, all } = await callers(5, 2);
     const left = await killRefresher(authority, all, true);
     expect(await Promise.all(left.map((caller) => caller.line()))).toEqual(["2", "2", "2", "2"]);
     expect(authority.granted).toEqual(["authorization_code", "refresh_token", "authorization_code"]);
-  }, 60_000);
+  });
 });

@@ -29,7 +29,9 @@ const _typesOfEnv = async () => {
 };
 
 describe("serveStdio", () => {
-  test("serves ping, tools/list and tools/call from a pipe without initialize, and exits with 0", async () => {
+  test("serves ping, tools/list and tools/call from a pipe without initialize, and exits with 0", {
+    tags: "long",
+  }, async () => {
     const list = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
     const { code, messages } = await serve(write(`${ping(1)}\n${list}\n${call(3, "echo", { text: "hi" })}\n`));
     expect(messages.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
@@ -37,7 +39,7 @@ describe("serveStdio", () => {
     expect(code).toBe(0);
   });
 
-  test("serves modern requests independently of each other", async () => {
+  test("serves modern requests independently of each other", { tags: "long" }, async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},
@@ -49,13 +51,17 @@ describe("serveStdio", () => {
     ]);
   });
 
-  test("serves a last line without a line break, and calls that still run when the input ends", async () => {
+  test("serves a last line without a line break, and calls that still run when the input ends", {
+    tags: "long",
+  }, async () => {
     const { code, messages } = await serve(write(`${call("slow", "slow")}\n${ping("last")}`));
     expect(messages.map(({ id }) => id)).toEqual(["last", "slow"]);
     expect(code).toBe(0);
   });
 
-  test("writes only messages to standard output, and output of handlers to standard error", async () => {
+  test("writes only messages to standard output, and output of handlers to standard error", {
+    tags: "long",
+  }, async () => {
     const { lines, stderr } = await serve(write(`${call(1, "noisy")}\n`));
     expect(lines).toHaveLength(1);
     expect(stderr).toContain("a line that is not a message");
@@ -73,18 +79,18 @@ describe("serveStdio", () => {
     expect(messages).toMatchObject([{ id: 1, result: { content: [{ text }] } }]);
   });
 
-  test("accepts CRLF and blank lines", async () => {
+  test("accepts CRLF and blank lines", { tags: "long" }, async () => {
     const { messages } = await serve(write(`\r\n\n${ping(1)}\r\n\n${ping(2)}\r\n`));
     expect(messages.map(({ id }) => id)).toEqual([1, 2]);
   });
 
-  test("responds to a line that is not JSON with -32700, and serves the next line", async () => {
+  test("responds to a line that is not JSON with -32700, and serves the next line", { tags: "long" }, async () => {
     const { messages } = await serve(write(`{"jsonrpc": oops\n${ping(2)}\n`));
     expect(messages).toMatchObject([{ error: { code: -32700 } }, { id: 2, result: {} }]);
     expect(messages[0]).not.toHaveProperty("id");
   });
 
-  test("responds to a line over the limit with -32600, and serves the next line", async () => {
+  test("responds to a line over the limit with -32600, and serves the next line", { tags: "long" }, async () => {
     const { messages } = await serve(write(`${call(1, "echo", { text: "x".repeat(5_000) })}\n${ping(2)}\n`));
     expect(messages).toMatchObject([{ error: { code: -32600, data: { reason: "too-large" } } }, { id: 2 }]);
   });
@@ -104,7 +110,7 @@ describe("serveStdio", () => {
     expect(stderr).not.toMatch(/Unhandled|throw er;|at .*\(/);
   });
 
-  test("writes only messages that the oracle accepts for its version", async () => {
+  test("writes only messages that the oracle accepts for its version", { tags: "long" }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "mcp-edge-stdio-"));
     const report = join(folder, "report.json");
     const clientInfo = { name: "tapped", version: "1.0.0" };
@@ -120,7 +126,9 @@ describe("serveStdio", () => {
   });
 });
 
-test("standard output is restored: a second serveStdio() can write to it, and so can the program after both", async () => {
+test("standard output is restored: a second serveStdio() can write to it, and so can the program after both", {
+  tags: "long",
+}, async () => {
   const { code, messages } = await runChild(join(import.meta.dirname, "fixtures/twice.ts"), () => undefined);
   expect(messages).toMatchObject([
     { id: 1, result: {} },

@@ -24,7 +24,7 @@ const nearMessage = fc.record(
 );
 
 describe("parseMessage", () => {
-  test("is total: every JSON value has exactly one kind, with the properties of this kind", () => {
+  test("is total: every JSON value has exactly one kind, with the properties of this kind", { tags: "long" }, () => {
     fc.assert(
       fc.property(fc.oneof(nearMessage, fc.jsonValue(), fc.anything()), (value) => {
         const parsed = parseMessage(value);
@@ -86,7 +86,7 @@ describe("parseMessage", () => {
     expect(parseMessage({ jsonrpc: "2.0", id, method: "ping" }).kind).toBe("invalid");
   });
 
-  test("parses the output of encodeResult and encodeError as the response to the same id", () => {
+  test("parses the output of encodeResult and encodeError as the response to the same id", { tags: "long" }, () => {
     const id = fc.oneof(fc.string(), fc.maxSafeInteger());
     fc.assert(
       fc.property(id, fc.dictionary(fc.string(), fc.jsonValue({ noUnicodeString: false })), (id, result) => {

@@ -212,7 +212,7 @@ describe("classify", () => {
     .map((some) => serveVersions(some.map(({ version }) => version)));
   const options = fc.record({ versions: served, hasSessions: fc.boolean(), batchMax: fc.integer({ min: 1, max: 3 }) });
 
-  test("is total over any JSON, headers and served versions", () => {
+  test("is total over any JSON, headers and served versions", { tags: "long" }, () => {
     fc.assert(
       fc.property(body, headers, options, (value, header, option) => {
         const verdict = classify(value, header, option);
@@ -247,7 +247,7 @@ describe("encodeEvent", () => {
   const join = (parts: readonly Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
   const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 2 }).map((value) => JSON.stringify(value));
 
-  test("keeps the data however the bytes are split in two", () => {
+  test("keeps the data however the bytes are split in two", { tags: "long" }, () => {
     fc.assert(
       fc.property(json, fc.option(fc.stringMatching(/^[A-Za-z0-9_-]+$/), { nil: undefined }), (data, id) => {
         const bytes = encodeText(encodeEvent(data, id));

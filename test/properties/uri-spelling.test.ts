@@ -143,7 +143,7 @@ describe("the normal form of a URI", () => {
 });
 
 describe("a resource that needs a scope", () => {
-  test("is not read in any spelling by a caller without the scope", async () => {
+  test("is not read in any spelling by a caller without the scope", { tags: "long" }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...PROTECTED).chain(spelling), async (uri) => {
         const { status, text } = await read(uri);
@@ -242,7 +242,7 @@ const written = fc.oneof(
   }),
 );
 
-test("all spellings that give a reader the same variables need the same scopes", async () => {
+test("all spellings that give a reader the same variables need the same scopes", { tags: "long" }, async () => {
   const some = written.chain((uris) => fc.oneof(fc.constantFrom(...uris), spelling(uris[0] ?? "")));
   const pair = written.chain((uris) => {
     const any = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...uris) }, spelling(uris[0] ?? ""));

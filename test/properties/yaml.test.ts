@@ -1,3 +1,4 @@
+// @module-tag long
 /** The kit's reader of YAML never reads a document otherwise than the package `yaml` does. It may refuse it. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

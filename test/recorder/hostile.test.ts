@@ -1,3 +1,4 @@
+// @module-tag long
 /** Messages of clients and servers cannot crash the recorder or control the terminal. */
 import { describe, expect, test } from "vitest";
 import { formatLine } from "../../src/node/record/line.ts";

@@ -90,7 +90,7 @@ test("sessions, tasks and keys show their roles and alarms, but no stored values
   expect(JSON.stringify(await reader.states())).not.toContain(session.sessionId);
 });
 
-test("reading the state does not wake objects", async () => {
+test("reading the state does not wake objects", { tags: "long" }, async () => {
   const all = await reader.states();
   const [{ id = "" } = {}] = all.filter(({ role }) => role === "task");
   await recorded.worker.evict("McpObject", id);

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * The Worker of `recorder()`, which receives the tail events of another Worker on workerd, and stores and shows its last
  * calls.

@@ -194,7 +194,7 @@ test("a server that closes or resets a connection ends the entry, and the client
   }
 });
 
-test("a stream that ended early has a finding until the client resumes it", async () => {
+test("a stream that ended early has a finding until the client resumes it", { tags: "long" }, async () => {
   const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
   const behind = await start((socket) => {
     socket.once("data", (data) => {
@@ -227,7 +227,7 @@ test("forwards the bytes of an upgraded connection in both directions", async ()
   expect(await only(behind)).toMatchObject({ outcome: "ok", http: { status: 101 } });
 });
 
-test("a slow reader pauses the server, and receives everything", async () => {
+test("a slow reader pauses the server, and receives everything", { tags: "long" }, async () => {
   const size = 64 * 1024 * 1024;
   let written = 0;
   const behind = await start((socket) => {

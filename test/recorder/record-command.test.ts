@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge record` with servers over HTTP, HTTPS and stdio, in a separate process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";

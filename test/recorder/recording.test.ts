@@ -204,7 +204,7 @@ describe("a command for curl", () => {
     ]);
   });
 
-  test("quotes arguments so that they cannot inject shell code", () => {
+  test("quotes arguments so that they cannot inject shell code", { tags: "long" }, () => {
     const hostile = fc.string({ unit: fc.constantFrom("'", '"', "\\", "$", "`", "(", ")", ";", "\n", "a", " ", "!") });
     fc.assert(
       fc.property(hostile, (city) => {
@@ -270,7 +270,7 @@ describe("a test", () => {
   });
 });
 
-test("exports and copies contain no secrets without contents, and no tokens with contents", () => {
+test("exports and copies contain no secrets without contents, and no tokens with contents", { tags: "long" }, () => {
   for (const contents of [false, true]) {
     for (let round = 0; round < 60; round += 1) {
       const recorder = createRecorder(contents);

@@ -18,7 +18,9 @@ function shownBy(recorder: Recorder): string {
   return JSON.stringify([recorder.summaries(), [...recorder.entries()]]);
 }
 
-test("without contents, none of 10,000 secrets in headers, arguments, results, log lines and errors is shown", () => {
+test("without contents, none of 10,000 secrets in headers, arguments, results, log lines and errors is shown", {
+  tags: "long",
+}, () => {
   let planted = 0;
   for (let round = 0; round < EXCHANGES; round += 1) {
     const recorder = createRecorder(false);
@@ -30,7 +32,7 @@ test("without contents, none of 10,000 secrets in headers, arguments, results, l
   expect(planted).toBeGreaterThan(10_000);
 });
 
-test("with contents, no token is shown, even where the server repeats it", () => {
+test("with contents, no token is shown, even where the server repeats it", { tags: "long" }, () => {
   let planted = 0;
   for (let round = 0; round < EXCHANGES; round += 1) {
     const recorder = createRecorder(true);

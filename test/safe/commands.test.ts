@@ -159,7 +159,7 @@ describe("allowCommands", () => {
     await until("the child has ended", () => !isAlive(pid));
   });
 
-  test("kills a process that is left in the background when the program ends", async () => {
+  test("kills a process that is left in the background when the program ends", { tags: "long" }, async () => {
     const file = join(folder, "left.pid");
     const script = parent(file)
       .replace('{ stdio: "inherit" }', '{ stdio: "ignore" }')

@@ -71,6 +71,7 @@ describe("readFileWithin", () => {
   });
 
   test("never returns a file outside of the folder while folders and links are swapped", {
+    tags: "long",
     timeout: 60_000,
   }, async () => {
     mkdirSync(join(root, "swapped"));

@@ -78,7 +78,7 @@ const uris = (items: readonly { readonly uri: string }[]) => items.map(({ uri })
 describe("the official scenario", () => {
   test.each(["sep-2640-skills-enumeration", "sep-2640-skills-manifest", "sep-2640-skills-directory"])(
     "%s passes without failures and warnings",
-    { timeout: 60_000 },
+    { tags: "long", timeout: 60_000 },
     async (name) => {
       const url = `${worker.origin.replace("127.0.0.1", "localhost")}/all/mcp`;
       const checks = await runScenario(url, name);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newKeys, openStream, startWorker, type TestWorker } from "../../src/testing/index.ts";
 

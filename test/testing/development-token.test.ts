@@ -22,7 +22,9 @@ async function call(token: string, tool: string) {
   return readAnswer(new ModernClient(worker.url("/mcp")).call(tool, {}, { headers }));
 }
 
-test("developmentToken() returns a token of the chosen user, for the scopes that every request needs", async () => {
+test("developmentToken() returns a token of the chosen user, for the scopes that every request needs", {
+  tags: "long",
+}, async () => {
   const token = await developmentToken(worker.url("/mcp"), "ada");
   expect(JSON.parse((await call(token, "who")).text ?? "")).toMatchObject({
     claims: { name: "Ada Lovelace", identity: { subject: "ada" } },
@@ -56,7 +58,9 @@ describe("developmentToken()", () => {
     },
   );
 
-  test("rejects with the reason at a server without registration, and at a server without development users", async () => {
+  test("rejects with the reason at a server without registration, and at a server without development users", {
+    tags: "long",
+  }, async () => {
     const start = (bindings: Record<string, string>) =>
       startWorker({
         entry: "test/worker/fixtures/authorization-server.ts",

@@ -39,28 +39,32 @@ async function openSession(): Promise<Record<string, string | undefined>> {
 
 const HOW: readonly CutHow[] = ["fin", "rst"];
 
-test.each(HOW)("a call cut anywhere by %s is resumed: every message once, even by a new instance", async (cutHow) => {
-  const params = { name: "count", arguments: {}, _meta: { progressToken: "p" } };
-  const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
-  const cuts = new Set<string>();
-  // From within the first event with an id to beyond the last.
-  for (const cutAfterBytes of [60, 137, 250, 400, 655, 10_000]) {
-    const headers = await openSession();
-    const first = await openStream(worker.url("/mcp"), { body, headers, cutAfterBytes, cutHow });
-    cuts.add(await first.end());
-    const messages = [...first.messages];
-    if (first.ended === "cut") {
-      const lastEventId = first.ids.at(-1);
-      expect(lastEventId).toBeDefined();
-      await worker.evict("McpObject");
-      const rest = await openStream(worker.url("/mcp"), { headers: { ...headers, "Last-Event-ID": lastEventId } });
-      expect(await rest.end()).toBe("complete");
-      messages.push(...rest.messages);
+test.each(HOW)(
+  "a call cut anywhere by %s is resumed: every message once, even by a new instance",
+  { tags: "long" },
+  async (cutHow) => {
+    const params = { name: "count", arguments: {}, _meta: { progressToken: "p" } };
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    const cuts = new Set<string>();
+    // From within the first event with an id to beyond the last.
+    for (const cutAfterBytes of [60, 137, 250, 400, 655, 10_000]) {
+      const headers = await openSession();
+      const first = await openStream(worker.url("/mcp"), { body, headers, cutAfterBytes, cutHow });
+      cuts.add(await first.end());
+      const messages = [...first.messages];
+      if (first.ended === "cut") {
+        const lastEventId = first.ids.at(-1);
+        expect(lastEventId).toBeDefined();
+        await worker.evict("McpObject");
+        const rest = await openStream(worker.url("/mcp"), { headers: { ...headers, "Last-Event-ID": lastEventId } });
+        expect(await rest.end()).toBe("complete");
+        messages.push(...rest.messages);
+      }
+      expect(messages).toMatchObject([
+        ...[1, 2, 3, 4, 5].map((progress) => ({ method: "notifications/progress", params: { progress } })),
+        { id: 1, result: { content: [{ text: "counted" }] } },
+      ]);
     }
-    expect(messages).toMatchObject([
-      ...[1, 2, 3, 4, 5].map((progress) => ({ method: "notifications/progress", params: { progress } })),
-      { id: 1, result: { content: [{ text: "counted" }] } },
-    ]);
-  }
-  expect([...cuts].sort()).toEqual(["complete", "cut"]);
-});
+    expect([...cuts].sort()).toEqual(["complete", "cut"]);
+  },
+);

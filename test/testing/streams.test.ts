@@ -116,7 +116,7 @@ describe("openStream", () => {
 });
 
 /** How a server sees a client that does not read. */
-test("a slow reader makes the server wait, because its writes are no longer accepted", async () => {
+test("a slow reader makes the server wait, because its writes are no longer accepted", { tags: "long" }, async () => {
   const accepted = Promise.withResolvers<Socket>();
   const server = createServer((socket) => {
     socket.on("error", () => undefined);

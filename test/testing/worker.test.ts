@@ -173,7 +173,9 @@ test("an unknown binding causes an error with the existing bindings", async () =
   );
 });
 
-test("after a kill the port is closed, and after a restart it is open again with all acknowledged writes", async () => {
+test("after a kill the port is closed, and after a restart it is open again with all acknowledged writes", {
+  tags: "long",
+}, async () => {
   await using own = await startWorker({ entry: ENTRY, objects: { COUNTER: "Counter" } });
   const { origin, pid } = own;
   for (let i = 0; i < 20; i += 1) await count("one", own);
@@ -187,7 +189,7 @@ test("after a kill the port is closed, and after a restart it is open again with
   expect(await count("one", own)).toMatchObject({ inMemory: 1, stored: 21 });
 });
 
-test("a kill of one of several Workers ends only this Worker", async () => {
+test("a kill of one of several Workers ends only this Worker", { tags: "long" }, async () => {
   const options = { entry: ENTRY, objects: { COUNTER: "Counter" } };
   const [one, other] = await Promise.all([startWorker(options), startWorker(options)]);
   await using _one = one;
@@ -198,7 +200,9 @@ test("a kill of one of several Workers ends only this Worker", async () => {
   expect(other.pid).toBe(pid);
 });
 
-test("a wrangler configuration provides entry, objects, vars and environment; options take precedence", async () => {
+test("a wrangler configuration provides entry, objects, vars and environment; options take precedence", {
+  tags: "long",
+}, async () => {
   const folder = mkdtempSync(join(tmpdir(), "wrangler-"));
   try {
     writeFileSync(join(folder, "counter.ts"), readFileSync(ENTRY));
@@ -217,7 +221,7 @@ test("a wrangler configuration provides entry, objects, vars and environment; op
   }
 });
 
-test("with nodejs_compat Node's modules have both names", async () => {
+test("with nodejs_compat Node's modules have both names", { tags: "long" }, async () => {
   const source = `
     import { Buffer } from "buffer";
     import { basename } from "node:path";
@@ -254,7 +258,7 @@ test("a tool that is too old is skipped if a new enough tool exists", async () =
   }
 });
 
-test("developer tools can attach to the Worker at inspectorPort", async () => {
+test("developer tools can attach to the Worker at inspectorPort", { tags: "long" }, async () => {
   const inspectorPort = await choosePort();
   await using inspected = await startWorker({ entry: { source: "export default {}" }, inspectorPort });
   expect(inspected.pid).toBeGreaterThan(0);

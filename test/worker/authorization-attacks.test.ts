@@ -64,7 +64,9 @@ describe("a sealed value", () => {
     ]);
   }
 
-  test("is refused everywhere except where it belongs: as access token, code, refresh token, client id and cookie", async () => {
+  test("is refused everywhere except where it belongs: as access token, code, refresh token, client id and cookie", {
+    tags: "long",
+  }, async () => {
     const all = await values();
     expect([...all].filter(([, value]) => value.length < 60)).toEqual([]);
     for (const [kind, value] of all) {
@@ -206,7 +208,9 @@ test("a consent form that was sent once does not give access again, even after t
 });
 
 describe("a client's effect on others", () => {
-  test("a client that is made to ask a hundred times ends no access that is in use, neither its own nor another's", async () => {
+  test("a client that is made to ask a hundred times ends no access that is in use, neither its own nor another's", {
+    tags: "long",
+  }, async () => {
     const [browser, user] = [new Browser(), "busy"];
     const other = await signIn(
       worker.origin,
@@ -334,7 +338,7 @@ test("the names of members that every object inherits are not scopes", async () 
   expect((await outcomeOf({ scope: "constructor" })).client).not.toHaveProperty("error");
 });
 
-test("a registered client is unknown where registration is disabled", async () => {
+test("a registered client is unknown where registration is disabled", { tags: "long" }, async () => {
   const closed = await startWorker({
     entry: "test/worker/fixtures/authorization-server.ts",
     objects: { MCP: "McpObject" },
@@ -351,7 +355,9 @@ test("a registered client is unknown where registration is disabled", async () =
   }
 });
 
-test("claims that make a token too long are reported to the author, and no token is issued", async () => {
+test("claims that make a token too long are reported to the author, and no token is issued", {
+  tags: "long",
+}, async () => {
   const verbose = await startWorker({
     entry: "test/worker/fixtures/authorization-server.ts",
     objects: { MCP: "McpObject" },

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Authorization requests on workerd: what is refused, and how. */
 import { describe, expect, test } from "vitest";
 import {

@@ -110,7 +110,9 @@ describe("ten refreshes of one token at the same time", () => {
     return answers.map(({ body }) => body as unknown as Tokens);
   }
 
-  test("make one rotation, over two isolates, and leave ten working clients, even after an eviction", async () => {
+  test("make one rotation, over two isolates, and leave ten working clients, even after an eviction", {
+    tags: "long",
+  }, async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const first = await refreshTen(refresh_token);
     expect(new Set(first.map((tokens) => JSON.stringify(tokens))).size).toBe(1);

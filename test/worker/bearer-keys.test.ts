@@ -32,7 +32,7 @@ setUp();
 const forget = () => advance(3_601);
 
 describe("the keys of the issuer", () => {
-  test("are requested once for many calls, and again after ten minutes", async () => {
+  test("are requested once for many calls, and again after ten minutes", { tags: "long" }, async () => {
     await forget();
     const token = await tokenFor("/keys", { exp: 9e9 });
     const before = issuer.keyRequests;
@@ -44,7 +44,7 @@ describe("the keys of the issuer", () => {
     expect([await statusOf(token, "/keys"), issuer.keyRequests - before]).toEqual([200, 2]);
   });
 
-  test("are requested once for concurrent calls", async () => {
+  test("are requested once for concurrent calls", { tags: "long" }, async () => {
     await forget();
     const token = await tokenFor("/keys");
     const before = issuer.keyRequests;

@@ -22,7 +22,7 @@ describe.each([
   const tasks = async (scope: string, id: string | undefined) =>
     new TaskClient(url("/files"), { token: await tokenOf(scope, id) });
 
-  test("is unknown: it cannot be read, answered or cancelled", async () => {
+  test("is unknown: it cannot be read, answered or cancelled", { tags: "long" }, async () => {
     const owner = await tasks(WRITES, client && "a");
     const other = await tasks("mcp", client);
     const done = await owner.start("job");

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Notifications on Workers: from one isolate to the GET streams of sessions and the listen streams of modern clients.
  */

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Clients with a metadata document, and clients that register themselves, on workerd. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";

@@ -343,7 +343,7 @@ describe("DPoP: an accepted proof", () => {
 describe("DPoP: a proof that was used before", () => {
   const used = refused("invalid_dpop_proof", "The proof was used before.");
 
-  test("is refused, even by concurrent requests and after the object was evicted", async () => {
+  test("is refused, even by concurrent requests and after the object was evicted", { tags: "long" }, async () => {
     const token = await tokenFor();
     const proof = await proofFor(token);
     const statuses = await Promise.all(Array.from({ length: 8 }, () => statusOf(proven(token, proof))));
@@ -371,7 +371,7 @@ describe("DPoP: a proof that was used before", () => {
     }
   });
 
-  test("is refused until it is too old, and then deleted from the object", async () => {
+  test("is refused until it is too old, and then deleted from the object", { tags: "long" }, async () => {
     const by = await client("ES256");
     const token = await tokenFor("/mcp", by);
     const proof = await proofFor(token, "/mcp", { by, claims: { iat: nowS() + 290 } });
@@ -502,7 +502,7 @@ test("an endpoint without a class for objects, or without keys for nonces, is re
   ]);
 });
 
-test("DPoP: a proof that was used at one isolate is refused at another", async () => {
+test("DPoP: a proof that was used at one isolate is refused at another", { tags: "long" }, async () => {
   const entry = "test/worker/fixtures/dpop.ts";
   const bindings = { ISSUER: issuer.url };
   await using both = await startWorker({ entry, objects: { MCP: "McpObject" }, bindings, twin: true });

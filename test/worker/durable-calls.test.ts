@@ -49,7 +49,9 @@ describe.each(LOSSES)("an object that is %s between question and answer", (_, lo
     return [again, await again.get(stream.events.findLast(({ id }) => id !== undefined)?.id)];
   }
 
-  test("continues the call with the answer: steps and progress once, and the result on the stream", async () => {
+  test("continues the call with the answer: steps and progress once, and the result on the stream", {
+    tags: "long",
+  }, async () => {
     const session = await open();
     const key = newKey();
     const first = await session.stream("order", { key });
@@ -68,7 +70,9 @@ describe.each(LOSSES)("an object that is %s between question and answer", (_, lo
     expect(streams.flatMap(questionsOf)).toHaveLength(2);
   });
 
-  test("continues the call when all concurrent questions are answered, in any order, each asked once", async () => {
+  test("continues the call when all concurrent questions are answered, in any order, each asked once", {
+    tags: "long",
+  }, async () => {
     const session = await open();
     const first = await session.stream("both", { key: newKey() });
     const questions = [await asked(first, 1), await asked(first, 2), await asked(first, 3)];
@@ -79,7 +83,9 @@ describe.each(LOSSES)("an object that is %s between question and answer", (_, lo
     expect([...new Set([first, stream])].flatMap(questionsOf)).toHaveLength(3);
   });
 
-  test("accepts an error as the answer; a second answer and an answer of another session have no effect", async () => {
+  test("accepts an error as the answer; a second answer and an answer of another session have no effect", {
+    tags: "long",
+  }, async () => {
     const session = await open();
     const first = await session.stream("patient", { key: newKey() });
     const { id } = await asked(first, 1);
@@ -93,7 +99,7 @@ describe.each(LOSSES)("an object that is %s between question and answer", (_, lo
     expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "refused -1" }] } });
   });
 
-  test("can still end waiting calls by DELETE", async () => {
+  test("can still end waiting calls by DELETE", { tags: "long" }, async () => {
     const session = await open();
     const first = await session.stream("patient", { key: newKey() });
     const question = await asked(first, 1);
@@ -107,7 +113,7 @@ describe.each(LOSSES)("an object that is %s between question and answer", (_, lo
   });
 });
 
-test("a question that is not answered times out even if its object was evicted", async () => {
+test("a question that is not answered times out even if its object was evicted", { tags: "long" }, async () => {
   const session = await open("/hasty");
   const stream = await session.stream("patient", { key: newKey() });
   await asked(stream, 1);
@@ -116,7 +122,10 @@ test("a question that is not answered times out even if its object was evicted",
   expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "timeout" }] } });
 });
 
-test("an object hibernates while a person thinks, and the answer reaches the call", { timeout: 40_000 }, async () => {
+test("an object hibernates while a person thinks, and the answer reaches the call", {
+  tags: "long",
+  timeout: 40_000,
+}, async () => {
   const earlier = new Set(await worker.objects("McpObject"));
   const session = await open();
   const stream = await session.stream("patient", { key: newKey() });
@@ -144,7 +153,9 @@ describe("after the process was killed while a call runs", () => {
     return { key, first, second };
   }
 
-  test("a tool that is declared idempotent runs again from its journal, and its progress continues", async () => {
+  test("a tool that is declared idempotent runs again from its journal, and its progress continues", {
+    tags: "long",
+  }, async () => {
     const { key, first, second } = await killed("repeatable");
     expect(second.messages.at(-1)).toMatchObject({ result: { content: [{ text: "done 1" }] } });
     expect(await effectsOf(key)).toEqual({ once: 1, ended: 1 });
@@ -152,14 +163,16 @@ describe("after the process was killed while a call runs", () => {
     expect(progress).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  test("any other tool is not run again, and its client gets an error", async () => {
+  test("any other tool is not run again, and its client gets an error", { tags: "long" }, async () => {
     const { key, second } = await killed("unrepeatable");
     expect(second.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
     expect(await effectsOf(key)).toEqual({ once: 1 });
   });
 });
 
-test("an idempotent tool that makes no progress is run again three times, then its client gets an error", async () => {
+test("an idempotent tool that makes no progress is run again three times, then its client gets an error", {
+  tags: "long",
+}, async () => {
   const session = await open();
   const key = newKey();
   const stream = await session.stream("stuck", { key });
@@ -172,7 +185,7 @@ test("an idempotent tool that makes no progress is run again three times, then i
   expect(await effectsOf(key)).toEqual({ begun: 4 });
 });
 
-test("an answer whose id is the name of an inherited member is ignored", async () => {
+test("an answer whose id is the name of an inherited member is ignored", { tags: "long" }, async () => {
   const session = await open();
   const stream = await session.stream("patient", { key: newKey() });
   const question = await asked(stream, 1);
@@ -208,7 +221,7 @@ test("a waiting call can be cancelled after its object was lost", async () => {
   expect((await session.get(stream.events.at(-1)?.id)).status).toBe(405);
 });
 
-test("the same tool asks a modern client, round by round", async () => {
+test("the same tool asks a modern client, round by round", { tags: "long" }, async () => {
   const client = new ModernClient(await at("/mcp"));
   const key = newKey();
   let more: Members = {};
@@ -262,6 +275,7 @@ test("DELETE after a loss ends the streams that are still open", async () => {
 
 test.each(LOSSES.slice(1))(
   "a call that runs once continues if its object is %s, and runs once",
+  { tags: "long" },
   async (_, lose, comesBack) => {
     const session = await open();
     const key = newKey();

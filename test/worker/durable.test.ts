@@ -61,7 +61,9 @@ function newKey(): string {
 }
 
 describe("limits of a session", () => {
-  test("a request beyond inFlightMax gets 429 with the name of the limit and Retry-After, and running requests continue", async () => {
+  test("a request beyond inFlightMax gets 429 with the name of the limit and Retry-After, and running requests continue", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await at("Small"));
     const held = [newKey(), newKey()];
     const running = held.map((key) => readAnswer(session.call("hold", { key })));
@@ -145,7 +147,9 @@ describe("limits of a session", () => {
     expect(stream.messages.at(-1)).toMatchObject({ error: { data: { reason: "interrupted" } } });
   });
 
-  test("when sessionBytesMax is exceeded, calls are refused until events have expired; results are never dropped", async () => {
+  test("when sessionBytesMax is exceeded, calls are refused until events have expired; results are never dropped", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await at("Full"));
     // An open stream keeps the session in memory, with the sizes that it has counted.
     const listening = await session.get();
@@ -188,7 +192,7 @@ describe("limits of a session", () => {
 });
 
 describe("the lifetime of a session", () => {
-  test("is extended when it is used late, at the cost of one row and the alarm", async () => {
+  test("is extended when it is used late, at the cost of one row and the alarm", { tags: "long" }, async () => {
     const session = await Session.open(await at("Brief"));
     // Longer than the lifetime.
     for (const endMs = Date.now() + 4_500; Date.now() < endMs; await pause(50)) {
@@ -201,13 +205,13 @@ describe("the lifetime of a session", () => {
     await until("nothing is stored", async () => (await look("Brief")).every(({ keys }) => keys.length === 0));
   });
 
-  test("ends with 404 if it was never used, and nothing was stored", async () => {
+  test("ends with 404 if it was never used, and nothing was stored", { tags: "long" }, async () => {
     const session = await Session.open(await at("Brief"), { silent: true });
     await pause(3_100);
     expect((await session.request("ping")).status).toBe(404);
   });
 
-  test("ends with 404 if it is not used for idleTimeoutMs, and nothing stays stored", async () => {
+  test("ends with 404 if it is not used for idleTimeoutMs, and nothing stays stored", { tags: "long" }, async () => {
     const session = await Session.open(await at("Idle"));
     for (let uses = 0; uses < 5; uses += 1) {
       expect([uses, (await session.request("ping")).status]).toEqual([uses, 200]);
@@ -220,7 +224,7 @@ describe("the lifetime of a session", () => {
     });
   });
 
-  test("is extended by an open stream", async () => {
+  test("is extended by an open stream", { tags: "long" }, async () => {
     const session = await Session.open(await at("Idle"));
     const stream = await session.get();
     await pause(4_000);
@@ -274,7 +278,9 @@ describe("the lifetime of a session", () => {
     });
   });
 
-  test("ends for an abandoned session that streamed and subscribed, and nothing stays stored", async () => {
+  test("ends for an abandoned session that streamed and subscribed, and nothing stays stored", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await at("Brief"));
     await session.request("logging/setLevel", { level: "info" });
     await session.request("resources/subscribe", { uri: "test://a" });
@@ -408,7 +414,7 @@ describe("several sessions in one object", () => {
     expect((await one.request("ping")).status).toBe(200);
   });
 
-  test("are dropped when they are idle, and never while they are in use", async () => {
+  test("are dropped when they are idle, and never while they are in use", { tags: "long" }, async () => {
     const before = (await look("Shared")).length;
     const made = async () => (await look("Shared")).slice(before).filter((each) => each.sessionsHeld !== undefined);
     const [calling, listening, ended] = [await open("crowd"), await open("crowd"), await open("crowd")];
@@ -542,7 +548,7 @@ describe("streams of a session", () => {
     first.cut();
   });
 
-  test("a stream number is never reused, even if its object has deleted everything", async () => {
+  test("a stream number is never reused, even if its object has deleted everything", { tags: "long" }, async () => {
     const numberOf = ({ events }: Cuttable) => Number.parseInt(events[0]?.id?.split("-")[1] ?? "", 36);
     const call = (session: Session) => flood(session, { key: newKey(), events: 2 });
     let earlier = Number.NaN;
@@ -557,7 +563,9 @@ describe("streams of a session", () => {
     expect(numberOf(await (await call(session)).end())).toBeGreaterThan(earlier);
   });
 
-  test("the stream of a call that was cancelled before its first message has ended and cannot be resumed", async () => {
+  test("the stream of a call that was cancelled before its first message has ended and cannot be resumed", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await at("Plain"));
     const stream = await session.stream("hold", { key: newKey() }, "cancelled");
     await stream.has("the priming event", ({ events }) => events.length > 0);

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The completion of a URL elicitation, announced by the handler that asked, even after losses in between. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openStream } from "../../src/testing/http-stream.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Expiry of sessions: what runs when a session expires, and what it leaves stored. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";

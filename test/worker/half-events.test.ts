@@ -1,3 +1,4 @@
+// @module-tag long
 /** A part of an event was sent, and the rest of it was deleted from the log before its reader could take it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";

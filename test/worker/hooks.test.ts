@@ -60,7 +60,7 @@ describe("the client in a legacy session", () => {
     expect(await client()).toMatchObject({ name: "😀".repeat(15), version: "v".repeat(34) });
   });
 
-  test("has its name and version after the object was evicted, and in a task", async () => {
+  test("has its name and version after the object was evicted, and in a task", { tags: "long" }, async () => {
     const { call, client } = await introduce({ name: "lasting", version: "2" });
     await client();
     await worker.worker.evict("McpObject");
@@ -148,7 +148,7 @@ describe("the end of a request over HTTP", () => {
     expect(await takeEnds()).toMatchObject([{ method: "tools/call", requestId: "cancelled", outcome: "cancelled" }]);
   });
 
-  test("is not reported as a success if its modern client has disconnected", async () => {
+  test("is not reported as a success if its modern client has disconnected", { tags: "long" }, async () => {
     const leave = new AbortController();
     const called = new ModernClient(at("/stateless")).call("wait", {}, { id: "left", signal: leave.signal });
     called.catch(() => undefined);

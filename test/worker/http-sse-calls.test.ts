@@ -122,7 +122,9 @@ const held = async () => {
 };
 
 describe("a call that was accepted with 202", () => {
-  test("gets the interrupted outcome when its object is reset, and the stream continues", async () => {
+  test("gets the interrupted outcome when its object is reset, and the stream continues", {
+    tags: "long",
+  }, async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     expect(await reader.call(1, "hold")).toBe(202);
@@ -232,7 +234,7 @@ describe("limits of HTTP+SSE", () => {
     reader.stream.cut();
   });
 
-  test("the log of a reader that does not read is limited, and then calls are refused", async () => {
+  test("the log of a reader that does not read is limited, and then calls are refused", { tags: "long" }, async () => {
     const { reader, id } = await openAlone("SmallObject", { path: "/small", subject: "slow" });
     await reader.initialize();
     await worker.worker.abort("SmallObject", id);
@@ -289,7 +291,9 @@ describe("the limit on streams", () => {
 });
 
 describe("notifications that exceed the limits", () => {
-  test("are dropped as a whole: a slow reader gets the rest of an event that has begun, and its stream continues", async () => {
+  test("are dropped as a whole: a slow reader gets the rest of an event that has begun, and its stream continues", {
+    tags: "long",
+  }, async () => {
     const { reader } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     reader.stream.pause();
@@ -309,7 +313,9 @@ describe("notifications that exceed the limits", () => {
 });
 
 describe("events that a reader has received", () => {
-  test("are dropped from the log, even large results, so that a client that reads is never refused", async () => {
+  test("are dropped from the log, even large results, so that a client that reads is never refused", {
+    tags: "long",
+  }, async () => {
     const { reader, id } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     for (let turn = 0; turn < 12; turn += 1) {
@@ -343,7 +349,9 @@ describe("events that a reader has received", () => {
     reader.stream.cut();
   });
 
-  test("are dropped only after they have arrived completely: a slow reader gets messages of several rows in order", async () => {
+  test("are dropped only after they have arrived completely: a slow reader gets messages of several rows in order", {
+    tags: "long",
+  }, async () => {
     const { reader } = await openAlone("McpObject");
     await reader.initialize();
     reader.stream.pause();

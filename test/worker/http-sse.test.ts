@@ -100,7 +100,9 @@ describe("the HTTP+SSE transport", () => {
     await expect.poll(async () => (await post({ jsonrpc: "2.0", id: 2, method: "ping" })).status).toBe(404);
   });
 
-  test("has no GET on the messages path and no POST on the stream's path, and returns 404 if it is not enabled", async () => {
+  test("has no GET on the messages path and no POST on the stream's path, and returns 404 if it is not enabled", {
+    tags: "long",
+  }, async () => {
     const statusOf = async (method: string, path: string) =>
       (await fetch(`${worker.origin}${path}`, { method })).status;
     expect(await statusOf("GET", "/messages")).toBe(405);

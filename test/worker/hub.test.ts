@@ -106,31 +106,35 @@ function newUri(): string {
 }
 
 describe("a notification published in one isolate", () => {
-  test.each(["/publish/one", "/twin/publish/one"])("reaches both isolates' streams once through %s", async (path) => {
-    const [a, b, last] = [newUri(), newUri(), newUri()];
-    const urls = [tap?.url, twin?.url];
-    const modern = await Promise.all(urls.map((url) => listen(["tools", "prompts", "resources"], [a, last], url)));
-    const legacy: Listener[] = [];
-    for (const url of urls) {
-      for (const version of LEGACY_VERSIONS) legacy.push((await session([a, last], url, version)).listener);
-    }
-    await post(path, ["tools", "tools", "prompts"]);
-    await post(path, [a, b]);
-    await post(path, ["resources"]);
-    await mark(last, ...modern, ...legacy);
-    for (const { notifications } of [...modern, ...legacy])
-      expect([...notifications].sort()).toEqual([TOOLS, PROMPTS, RESOURCES, a, last].sort());
-  });
+  test.each(["/publish/one", "/twin/publish/one"])(
+    "reaches both isolates' streams once through %s",
+    { tags: "long" },
+    async (path) => {
+      const [a, b, last] = [newUri(), newUri(), newUri()];
+      const urls = [tap?.url, twin?.url];
+      const modern = await Promise.all(urls.map((url) => listen(["tools", "prompts", "resources"], [a, last], url)));
+      const legacy: Listener[] = [];
+      for (const url of urls) {
+        for (const version of LEGACY_VERSIONS) legacy.push((await session([a, last], url, version)).listener);
+      }
+      await post(path, ["tools", "tools", "prompts"]);
+      await post(path, [a, b]);
+      await post(path, ["resources"]);
+      await mark(last, ...modern, ...legacy);
+      for (const { notifications } of [...modern, ...legacy])
+        expect([...notifications].sort()).toEqual([TOOLS, PROMPTS, RESOURCES, a, last].sort());
+    },
+  );
 });
 
 describe("a notification published outside of a client's request", () => {
-  test("reaches streams from a cron job", async () => {
+  test("reaches streams from a cron job", { tags: "long" }, async () => {
     const both = [await listen([], ["test://cron"]), (await session(["test://cron"], twin?.url)).listener];
     await worker.worker.runCron();
     for (const listener of both) await listener.hears("test://cron");
   });
 
-  test("reaches streams from a queue", async () => {
+  test("reaches streams from a queue", { tags: "long" }, async () => {
     const uri = newUri();
     const both = [await listen(["tools"], [uri]), (await session([uri], twin?.url)).listener];
     await worker.worker.runQueue("subjects", ["tools", uri]);
@@ -157,7 +161,7 @@ test("a burst in one turn causes one call of the hub, and equal notifications ar
 });
 
 describe("a lost socket to the hub", () => {
-  test("hub: causes no notifications when nothing was missed", async () => {
+  test("hub: causes no notifications when nothing was missed", { tags: "long" }, async () => {
     const [a, b] = [newUri(), newUri()];
     const both = [await listen(["tools"], [a, b]), (await session([a, b])).listener];
     await publish(a);
@@ -178,7 +182,9 @@ describe("a lost socket to the hub", () => {
     for (const { notifications } of both) expect(notifications).toEqual([c, a, b, last]);
   });
 
-  test("hub: causes a notification for every subject when more changed meanwhile than the hub stores", async () => {
+  test("hub: causes a notification for every subject when more changed meanwhile than the hub stores", {
+    tags: "long",
+  }, async () => {
     const [a, last] = [newUri(), newUri()];
     const listener = await listen(["tools", "prompts"], [a, last]);
     await cut(...Array.from({ length: 5_000 }, newUri));
@@ -217,7 +223,7 @@ describe("a hub that restarts", () => {
       expect(notifications.filter((notification) => notification !== b)).toHaveLength(new Set(notifications).size - 1);
   });
 
-  test("hub: does not treat hibernation as a gap for a socket that stays open", async () => {
+  test("hub: does not treat hibernation as a gap for a socket that stays open", { tags: "long" }, async () => {
     const [a, b, last] = [newUri(), newUri(), newUri()];
     const both = [await listen(["tools"], [a, b, last]), (await session([a, b, last], twin?.url)).listener];
     await publish(a);
@@ -246,7 +252,9 @@ describe("a hub that restarts", () => {
     expect(listener.notifications).toHaveLength(4);
   });
 
-  test("hub: after SIGKILL sends notifications to clients that reconnect, and keeps subscriptions of sessions", async () => {
+  test("hub: after SIGKILL sends notifications to clients that reconnect, and keeps subscriptions of sessions", {
+    tags: "long",
+  }, async () => {
     const [a, b] = [newUri(), newUri()];
     const { client } = await session([a]);
     await listen([], [b]);
@@ -262,7 +270,7 @@ describe("a hub that restarts", () => {
   });
 });
 
-test("hub: whatever happens to sockets and hub, every changed subject is notified", async () => {
+test("hub: whatever happens to sockets and hub, every changed subject is notified", { tags: "long" }, async () => {
   const deed = fc.constantFrom("publish", "publish in the other isolate", "cut", "reset", "sleep");
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 2, maxLength: 8 }), async (deeds) => {
@@ -312,7 +320,7 @@ describe("the completion of an elicitation", () => {
     return listener;
   }
 
-  test("is notified after a loss if it is stored, and is never guessed", async () => {
+  test("is notified after a loss if it is stored, and is never guessed", { tags: "long" }, async () => {
     const listener = await visitor();
     await harm("reset");
     await Promise.all([TOOLS, PROMPTS, RESOURCES].map((notification) => listener.hears(notification)));
@@ -329,7 +337,9 @@ describe("the completion of an elicitation", () => {
 });
 
 describe("notifications that cannot be delivered", () => {
-  test("a socket that fails does not affect others, is reported to onError, and its stream is notified later", async () => {
+  test("a socket that fails does not affect others, is reported to onError, and its stream is notified later", {
+    tags: "long",
+  }, async () => {
     const all = [await listen(["tools"], []), await listen(["tools"], []), await listen(["tools"], [], twin?.url)];
     await harm("spoil");
     const before = (await errors()).length;
@@ -370,7 +380,9 @@ describe("hub: shards", () => {
     expect(refused).toBe(`options-invalid: hub(): shards is ${number}; use 1 to 32.`);
   });
 
-  test("hub: each subject has one shard, the same in every isolate, for listeners and publishers", async () => {
+  test("hub: each subject has one shard, the same in every isolate, for listeners and publishers", {
+    tags: "long",
+  }, async () => {
     const used = new Set<number>();
     for (const subject of ["tools", "prompts", "resources", ...Array.from({ length: 9 }, newUri)]) {
       const isList = !subject.startsWith("test:");
@@ -387,7 +399,9 @@ describe("hub: shards", () => {
     expect(used.size).toBeGreaterThan(2);
   });
 
-  test("hub: a filter that grows and shrinks opens and closes sockets, and gets a response when all of it is active", async () => {
+  test("hub: a filter that grows and shrinks opens and closes sockets, and gets a response when all of it is active", {
+    tags: "long",
+  }, async () => {
     const all = Array.from({ length: 12 }, newUri);
     const { client, listener } = await session([], sharded?.url);
     const before = await socketsOf();
@@ -475,7 +489,9 @@ describe("hub: a shard with several objects", () => {
     expect(await objectsOf()).toBe(1);
   });
 
-  test("grows from one object to several while notifications are published, and no stream misses a notification", async () => {
+  test("grows from one object to several while notifications are published, and no stream misses a notification", {
+    tags: "long",
+  }, async () => {
     const subjects = Array.from({ length: 30 }, newUri);
     const due = new Map<Listener, readonly string[]>();
     let published = 0;
@@ -511,7 +527,7 @@ describe("hub: a shard with several objects", () => {
     for (const { notifications } of many) expect(notifications).toEqual([uri]);
   });
 
-  test("keeps the streams of a principal in one object", async () => {
+  test("keeps the streams of a principal in one object", { tags: "long" }, async () => {
     await grow();
     for (const subject of ["alice", "bob"]) {
       const url = `${growing?.url}?as=${subject}`;
@@ -523,7 +539,9 @@ describe("hub: a shard with several objects", () => {
     }
   });
 
-  test("still has all its objects at the root after every object was reset or has hibernated", async () => {
+  test("still has all its objects at the root after every object was reset or has hibernated", {
+    tags: "long",
+  }, async () => {
     const [a, b] = [newUri(), newUri()];
     await grow();
     const many = await listenMany(8, [a, b]);

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The released client that uses tasks of 2025-11-25, end to end; and the same client where tasks are not declared. */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";

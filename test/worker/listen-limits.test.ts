@@ -1,3 +1,4 @@
+// @module-tag long
 /** Which resources a listen stream is granted, and the limits of subscriptions. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";

@@ -46,7 +46,9 @@ async function refuse(object: string, when: string): Promise<void> {
   await worker.worker.sql(CLASS, object, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
 }
 
-test("an event that cannot be stored is not sent, and the events before and after it are sent", async () => {
+test("an event that cannot be stored is not sent, and the events before and after it are sent", {
+  tags: "long",
+}, async () => {
   const { session, object } = await open();
   await refuse(object, "NEW.seq = 3");
   const stream = await (await flood(session, "short", 5)).end();
@@ -55,7 +57,7 @@ test("an event that cannot be stored is not sent, and the events before and afte
   expect(progressOf(again.messages)).toEqual([1, 2, 4, 5]);
 });
 
-test("collected progress that cannot be stored does not affect the result", async () => {
+test("collected progress that cannot be stored does not affect the result", { tags: "long" }, async () => {
   const { session, object } = await open();
   await refuse(object, "NEW.seq = 5 AND NEW.kind = 0");
   const stream = await (await flood(session, "gathered", 5, 1, 0)).end();

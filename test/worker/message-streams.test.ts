@@ -1,3 +1,4 @@
+// @module-tag long
 /** Which messages are sent on which stream: the stream of a call, the GET stream of a session, and listen streams. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Workerd } from "../harness/workerd.ts";

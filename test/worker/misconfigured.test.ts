@@ -162,7 +162,7 @@ function logging(parts: string, options: Partial<WorkerOptions>): Promise<TestWo
 
 const logOf = async (at: TestWorker) => (await (await fetch(at.url("/log"))).json()) as string[];
 
-test("an old compatibility date is reported, with the line to write", async () => {
+test("an old compatibility date is reported, with the line to write", { tags: "long" }, async () => {
   await using old = await logging("{ use: [hub()] }", { compatibilityDate: "2024-04-02", compatibilityFlags: [] });
   for (let times = 0; times < 3; times += 1) {
     expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
@@ -175,7 +175,9 @@ test("an old compatibility date is reported, with the line to write", async () =
   }
 });
 
-test("a Worker without the flag enable_request_signal is served, and the log says once what to write", async () => {
+test("a Worker without the flag enable_request_signal is served, and the log says once what to write", {
+  tags: "long",
+}, async () => {
   await using plain = await logging("{ use: [hub()] }", { compatibilityFlags: [] });
   // GET is only for sessions.
   for (let times = 0; times < 3; times += 1) expect((await fetch(plain.url("/mcp"))).status).toBe(405);
@@ -184,13 +186,17 @@ test("a Worker without the flag enable_request_signal is served, and the log say
   ]);
 });
 
-test("a service binding with the name of the object binding is not a Durable Object binding", async () => {
+test("a service binding with the name of the object binding is not a Durable Object binding", {
+  tags: "long",
+}, async () => {
   const options = { objects: { OWN: "McpObject" }, twin: true };
   await using served = await logging('{ use: [hub(), objects({ binding: "TWIN" })] }', options);
   expect(await problemsOf(fetch(served.url("/mcp")))).toEqual([TEXTS.Bound?.replace("TEXT", "TWIN")]);
 });
 
-test("an endpoint that is created during a request does not take the class of a running endpoint, and is refused", async () => {
+test("an endpoint that is created during a request does not take the class of a running endpoint, and is refused", {
+  tags: "long",
+}, async () => {
   await using running = await logging("{ use: [hub()] }", {});
   expect((await fetch(running.url("/mcp"))).status).toBe(405);
   for (let times = 0; times < 2; times += 1) {
@@ -235,7 +241,9 @@ test("publishing reports the problem of the class", async () => {
   await expect.poll(() => reported("/NotExported")).toContain(`binding-missing: ${TEXTS.NotExported}`);
 });
 
-test("an object of a class that two endpoints use refuses calls, and its alarm is retried within a minute", async () => {
+test("an object of a class that two endpoints use refuses calls, and its alarm is retried within a minute", {
+  tags: "long",
+}, async () => {
   const source = `
     import { exports } from "cloudflare:workers";
     import { McpServer } from "./src/core/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** A Worker and an object of different releases, as there are during a deploy. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { progressOf, Session } from "../conformance/support.ts";

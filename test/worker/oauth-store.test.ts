@@ -40,7 +40,9 @@ describe.each([
   });
 });
 
-test("tokens survive a crash of workerd, and so does the lock if it crashes during a refresh", async () => {
+test("tokens survive a crash of workerd, and so does the lock if it crashes during a refresh", {
+  tags: "long",
+}, async () => {
   authority.expire();
   const arrived = new Promise<void>((resolve) => {
     authority.onToken = async () => {

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Clients learn from the capabilities that a call with a key may be repeated. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";

@@ -132,7 +132,7 @@ describe("calls with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("a call that asks continues exactly once with its answer, and is then finished", async () => {
+  test("a call that asks continues exactly once with its answer, and is then finished", { tags: "long" }, async () => {
     const client = new ModernClient(url);
     const key = newKey();
     const asked = resultOf(await present(client, "ask_and_pay", key));
@@ -187,7 +187,7 @@ describe("calls with a key", () => {
     }
   });
 
-  test("a call that is refused does not store anything, and can be repeated correctly", async () => {
+  test("a call that is refused does not store anything, and can be repeated correctly", { tags: "long" }, async () => {
     // Bypasses the oracle, which requires clients to be correct.
     const client = new ModernClient(`${worker.origin}/mcp`);
     const key = newKey();
@@ -295,7 +295,9 @@ describe("a tool declared once", () => {
     expect(await paid(one, 5)).toBe("paid 1");
   });
 
-  test("runs once for each state if it asks, whoever repeats the round and whatever is lost (2026-07-28)", async () => {
+  test("runs once for each state if it asks, whoever repeats the round and whatever is lost (2026-07-28)", {
+    tags: "long",
+  }, async () => {
     const key = newKey();
     const meta = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
     const present = (client: ModernClient, more: Members = {}, token = "alice") => {
@@ -336,7 +338,9 @@ async function presentBare(how: "begin" | "end" | "other", from: number, to: num
 }
 
 describe("calls of callers without a principal", () => {
-  test("create at most 32 objects, however many keys there are, and each outcome is stored", async () => {
+  test("create at most 32 objects, however many keys there are, and each outcome is stored", {
+    tags: "long",
+  }, async () => {
     const client = new ModernClient(`${worker.origin}/stateless`);
     const all = Array.from({ length: 200 }, newKey);
     const pay = () => Promise.all(all.map(async (key) => (await call(client, "pay", { key }, keyed(key))).text));
@@ -345,7 +349,9 @@ describe("calls of callers without a principal", () => {
     expect((await worker.objects("StatelessObject", "once")).length).toBeLessThanOrEqual(32);
   });
 
-  test("share an object that evicts the outcome that expires first, and never a running call", async () => {
+  test("share an object that evicts the outcome that expires first, and never a running call", {
+    tags: "long",
+  }, async () => {
     expect(await presentBare("begin", 0, 1)).toEqual(["run"]);
     expect(await presentBare("end", 1, 2)).toEqual(["run"]);
     expect(new Set(await presentBare("end", 2, 500))).toEqual(new Set(["run"]));
@@ -357,7 +363,7 @@ describe("calls of callers without a principal", () => {
     expect(await presentBare("end", 1, 2)).toEqual(["run"]);
   });
 
-  test("are refused while too many of them run in one object", async () => {
+  test("are refused while too many of them run in one object", { tags: "long" }, async () => {
     expect(new Set(await presentBare("begin", 0, 500, "full"))).toEqual(new Set(["run"]));
     expect(await presentBare("begin", 500, 502, "full")).toEqual(["429", "429"]);
   });
@@ -402,7 +408,9 @@ test("a client that disconnects gets the outcome when it repeats the key", async
   expect(await effectsOf(key)).toBe(1);
 });
 
-test("the WebSocket of a call that has ended no longer keeps the object of its session in memory", async () => {
+test("the WebSocket of a call that has ended no longer keeps the object of its session in memory", {
+  tags: "long",
+}, async () => {
   const before = await worker.objects("McpObject");
   const key = newKey();
   await call(await LegacyClient.open(url), "pay", { key }, keyed(key));
@@ -426,7 +434,9 @@ describe("a call with a key and a loss", () => {
     },
   );
 
-  test("a call that was interrupted by SIGKILL does not run again, and a repetition reports that it may have had effects", async () => {
+  test("a call that was interrupted by SIGKILL does not run again, and a repetition reports that it may have had effects", {
+    tags: "long",
+  }, async () => {
     const key = newKey();
     const lost = call(new ModernClient(url), "pay_slowly", { key }, keyed(key)).catch(() => undefined);
     await until("the call runs", async () => (await effectsOf(key)) === 1);
@@ -437,7 +447,9 @@ describe("a call with a key and a loss", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("a run continues when the object that stores it is reset, and its outcome is kept", async () => {
+  test("a run continues when the object that stores it is reset, and its outcome is kept", {
+    tags: "long",
+  }, async () => {
     const key = newKey();
     const client = new ModernClient(url);
     const before = new Set(await worker.objects("McpObject", "once"));
@@ -451,7 +463,9 @@ describe("a call with a key and a loss", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("the outcome is kept if the client disconnects and the object that stores it is reset", async () => {
+  test("the outcome is kept if the client disconnects and the object that stores it is reset", {
+    tags: "long",
+  }, async () => {
     const key = newKey();
     const before = new Set(await worker.objects("McpObject", "once"));
     await beginAndLeave(key);
@@ -465,7 +479,9 @@ describe("a call with a key and a loss", () => {
 });
 
 // This test and the next are the last ones, because the clock cannot be set back.
-test("an expired state returns its outcome if it was answered in time, and is refused otherwise", async () => {
+test("an expired state returns its outcome if it was answered in time, and is refused otherwise", {
+  tags: "long",
+}, async () => {
   const client = new ModernClient(url);
   const [paid, unpaid] = [newKey(), newKey()];
   const rounds = new Map<string, Members>();
@@ -485,7 +501,7 @@ test("an expired state returns its outcome if it was answered in time, and is re
   expect(resultOf(await present(client, "ask_and_pay", unpaid))).toMatchObject({ resultType: "input_required" });
 });
 
-test("a call of several rounds is deleted ttlMs after its first request", async () => {
+test("a call of several rounds is deleted ttlMs after its first request", { tags: "long" }, async () => {
   const client = new ModernClient(await at("/stateless"));
   const key = newKey();
   const asks = async (inputResponses: Members) => {
@@ -505,7 +521,9 @@ test("a call of several rounds is deleted ttlMs after its first request", async 
   expect(await worker.objects("StatelessObject", "once")).toEqual([]);
 });
 
-test("calls that expire within ten minutes of one another are deleted together, and no alarm is left", async () => {
+test("calls that expire within ten minutes of one another are deleted together, and no alarm is left", {
+  tags: "long",
+}, async () => {
   const minuteMs = 60_000;
   await presentBare("end", 0, 1, "swept");
   await worker.advance(minuteMs);

@@ -72,7 +72,7 @@ describe("the rate of a principal", () => {
     expect(await (await fetch(worker.url("/runs"))).text()).toBe(before);
   });
 
-  test("is counted for each principal separately, and starts again in the next period", async () => {
+  test("is counted for each principal separately, and starts again in the next period", { tags: "long" }, async () => {
     const [one, two] = [newUser(), newUser()];
     expect(await statuses(6, () => call(one))).toEqual([200, 200, 200, 200, 200, 429]);
     expect((await call(two)).status).toBe(200);
@@ -187,7 +187,7 @@ describe("a caller that tries to avoid its rates", () => {
     return found;
   }
 
-  test("is counted for bodies as large as the endpoint allows", async () => {
+  test("is counted for bodies as large as the endpoint allows", { tags: "long" }, async () => {
     const user = newUser();
     const pad = "x".repeat(5 * 1024 * 1024);
     const large = () => answerOf(new ModernClient(worker.url("/long")).call("expensive", { pad }, { headers: user }));

@@ -127,7 +127,9 @@ describe("finding the role of an object after eviction", () => {
   });
 });
 
-test("the secret MCP_KEYS replaces the keys object, so no object of that role is created", async () => {
+test("the secret MCP_KEYS replaces the keys object, so no object of that role is created", {
+  tags: "long",
+}, async () => {
   const keyed = await startWorker({
     entry: "test/worker/fixtures/roles.ts",
     objects: ["McpObject", "AdminObject"],

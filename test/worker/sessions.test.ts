@@ -252,7 +252,7 @@ describe("a session", () => {
 describe("kill -9", () => {
   afterEach(closeAll);
 
-  test("does not affect a session that was only opened, used, deleted or bound", async () => {
+  test("does not affect a session that was only opened, used, deleted or bound", { tags: "long" }, async () => {
     oracle = new WireOracle();
     const worker = await start(newKeys());
     const before = await tapped(worker);
@@ -283,17 +283,21 @@ describe("kill -9", () => {
 describe("sealing keys of sessions", () => {
   afterEach(closeAll);
 
-  test.each([undefined, "", " "])("are reported to every request if they are missing (%j)", async (keys) => {
-    const url = `${(await start(keys)).origin}/mcp`;
-    for (const answer of [await new ModernClient(url).request("tools/list"), await fetch(url)]) {
-      expect([answer.status, await answer.json()]).toMatchObject([
-        500,
-        { error: { data: { reason: "misconfigured", problems: [expect.stringContaining("[keys-missing]")] } } },
-      ]);
-    }
-  });
+  test.each([undefined, "", " "])(
+    "are reported to every request if they are missing (%j)",
+    { tags: "long" },
+    async (keys) => {
+      const url = `${(await start(keys)).origin}/mcp`;
+      for (const answer of [await new ModernClient(url).request("tools/list"), await fetch(url)]) {
+        expect([answer.status, await answer.json()]).toMatchObject([
+          500,
+          { error: { data: { reason: "misconfigured", problems: [expect.stringContaining("[keys-missing]")] } } },
+        ]);
+      }
+    },
+  );
 
-  test.each(["too-short"])("cause 503 only for sessions if they are not valid (%j)", async (keys) => {
+  test.each(["too-short"])("cause 503 only for sessions if they are not valid (%j)", { tags: "long" }, async (keys) => {
     oracle = new WireOracle();
     const worker = await start(keys);
     const url = await tapped(worker);
@@ -328,7 +332,9 @@ describe("sealing keys of sessions", () => {
     oracle.expectClean();
   });
 
-  test("open values that older keys of the list sealed, and no value that a removed key sealed", async () => {
+  test("open values that older keys of the list sealed, and no value that a removed key sealed", {
+    tags: "long",
+  }, async () => {
     oracle = new WireOracle();
     const [older, newer] = [newKeys(), newKeys()];
     const first = await LegacyClient.open(await tapped(await start(older)));

@@ -27,7 +27,9 @@ const gate = (state: "open" | "closed") => fetch(worker.worker.url(`/gate/${stat
 const hooksWaiting = async () => Number(await (await fetch(worker.worker.url("/waiting"))).text());
 beforeEach(() => gate("closed"));
 
-test("data that other sessions store while an expired session is released survives the alarm", async () => {
+test("data that other sessions store while an expired session is released survives the alarm", {
+  tags: "long",
+}, async () => {
   const expiring = await open("alice");
   expect((await readAnswer(expiring.request("resources/subscribe", { uri: "test://a" }))).messages).toMatchObject([
     { result: {} },

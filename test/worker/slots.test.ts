@@ -95,7 +95,9 @@ async function openStream(token: string, path = "/mcp", more = {}) {
 }
 
 describe("a caller with the maximum number of sessions", () => {
-  test("gets 429 for another session, with the limit and the time, and no other caller does", async () => {
+  test("gets 429 for another session, with the limit and the time, and no other caller does", {
+    tags: "long",
+  }, async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     const { status, retryAfterS, error } = await refusal(bearer(user));
@@ -110,7 +112,7 @@ describe("a caller with the maximum number of sessions", () => {
     expect([await ping(one), await ping(two)]).toEqual([200, 200]);
   });
 
-  test("can still use the modern era, and requests without a session", async () => {
+  test("can still use the modern era, and requests without a session", { tags: "long" }, async () => {
     const user = newUser();
     await open(user);
     await open(user);
@@ -140,7 +142,7 @@ describe("a caller with the maximum number of sessions", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("can open another session when one is idle, which counts again when it is used", async () => {
+  test("can open another session when one is idle, which counts again when it is used", { tags: "long" }, async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     await worker.advance(6 * 60_000);
@@ -293,7 +295,7 @@ describe("a caller with the maximum number of sessions", () => {
 describe("while the object that counts cannot be reached", () => {
   const breakIt = (methods = "none") => fetch(worker.url(`/broken/${methods}`), { method: "POST" });
 
-  test("no session is opened, and an open session can still be ended", async () => {
+  test("no session is opened, and an open session can still be ended", { tags: "long" }, async () => {
     const user = newUser();
     const session = await open(user);
     await breakIt("take,give");
@@ -303,7 +305,7 @@ describe("while the object that counts cannot be reached", () => {
     expect(await opening(newUser())).toBe(200);
   });
 
-  test("no task is started, and the error says that the call can be retried", async () => {
+  test("no task is started, and the error says that the call can be retried", { tags: "long" }, async () => {
     const token = newUser();
     const tasks = new TaskClient(url(), { token });
     await breakIt("take");
@@ -324,7 +326,9 @@ describe("a principal with the maximum number of unfinished tasks", () => {
   const MESSAGE =
     "A limit is reached: too many tasks of this caller are unfinished (rates(): unfinishedTasks, at most 2).";
 
-  test("gets an error for another task, in both eras, and 429 in the modern era; no other principal does", async () => {
+  test("gets an error for another task, in both eras, and 429 in the modern era; no other principal does", {
+    tags: "long",
+  }, async () => {
     const user = newUser();
     const client = clientOf(user);
     const own = await OwnTaskClient.open(url(), { token: user });
@@ -344,7 +348,7 @@ describe("a principal with the maximum number of unfinished tasks", () => {
     await release(other);
   });
 
-  test("can start another task when one has ended, however it ended", async () => {
+  test("can start another task when one has ended, however it ended", { tags: "long" }, async () => {
     const user = newUser();
     const client = clientOf(user);
     const own = await OwnTaskClient.open(url(), { token: user });
@@ -416,7 +420,9 @@ describe("a principal with the maximum number of unfinished tasks", () => {
   });
 });
 
-test("tasks stay counted when the object of their caller is evicted, until they are deleted", async () => {
+test("tasks stay counted when the object of their caller is evicted, until they are deleted", {
+  tags: "long",
+}, async () => {
   const user = newUser();
   const client = new TaskClient(url(), { token: user });
   await client.start("asks");
@@ -431,7 +437,7 @@ test("tasks stay counted when the object of their caller is evicted, until they 
   await client.error("tools/call", { name: "asks", arguments: {} });
 });
 
-test("the sessions and tasks of a caller are counted over all isolates", async () => {
+test("the sessions and tasks of a caller are counted over all isolates", { tags: "long" }, async () => {
   await using both = await startWorker({
     entry: "test/worker/fixtures/slots.ts",
     objects: { MCP: "McpObject" },
@@ -455,7 +461,9 @@ test("the sessions and tasks of a caller are counted over all isolates", async (
   }
 });
 
-test("a limit on the tasks of principals is reported as a mistake at an endpoint that does not authenticate", async () => {
+test("a limit on the tasks of principals is reported as a mistake at an endpoint that does not authenticate", {
+  tags: "long",
+}, async () => {
   const { status, error } = await refusal({}, "/nobody");
   expect(status).toBe(500);
   expect(JSON.stringify(error)).toContain("and no plugin of the endpoint authenticates callers.");

@@ -78,7 +78,9 @@ async function waiting(name: string, args: Members, request?: string) {
 const CANCELLED = notification("notifications/cancelled", { requestId: "waits" });
 
 describe("stored requests", () => {
-  test("contain no credential in a session; the call sees the whole request until its object is lost", async () => {
+  test("contain no credential in a session; the call sees the whole request until its object is lost", {
+    tags: "long",
+  }, async () => {
     for (const isLost of [false, true]) {
       const { session, stream, object, id } = await waiting("tell", {});
       const stored = JSON.stringify(await worker.storage("McpObject", object));
@@ -165,7 +167,7 @@ describe("the journal of a call in a session", () => {
     (await (await fetch(`${worker.origin}/written/${id}`)).json()) as { puts: number; units: number };
   const sumTo = (steps: number) => (steps * (steps - 1)) / 2;
 
-  test("is written once for each step, and takes time and space linear in the steps", async () => {
+  test("is written once for each step, and takes time and space linear in the steps", { tags: "long" }, async () => {
     const units: number[] = [];
     for (const steps of [600, 2_400]) {
       const { session, stream, object, id } = await waiting("step", { key: `grows ${steps}`, steps });

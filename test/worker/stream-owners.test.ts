@@ -86,7 +86,9 @@ test("event ids of another session's call are refused, while it runs and afterwa
   his.stream.cut();
 });
 
-test("a stream number that was never issued is rejected with 400, and later numbers do not derive from it", async () => {
+test("a stream number that was never issued is rejected with 400, and later numbers do not derive from it", {
+  tags: "long",
+}, async () => {
   const session = await open("alice");
   const { stream, id } = await listen(session);
   const number = Number.parseInt(partsOf(id)[1], 36);
@@ -108,7 +110,9 @@ test("a stream number that was never issued is rejected with 400, and later numb
   next.stream.cut();
 });
 
-test("a GET stream without events can be resumed, even after a restart, and stores no data for it", async () => {
+test("a GET stream without events can be resumed, even after a restart, and stores no data for it", {
+  tags: "long",
+}, async () => {
   const session = await open("alice");
   const first = await listen(session);
   first.stream.cut();

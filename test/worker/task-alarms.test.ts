@@ -1,3 +1,4 @@
+// @module-tag long
 /** A request sets the alarm of a task again if the runtime has given it up. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";

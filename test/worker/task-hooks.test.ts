@@ -1,3 +1,4 @@
+// @module-tag long
 /** The author's hooks for tasks: each run, the end, sampling requests, and forms that ask for a secret. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";

@@ -38,7 +38,7 @@ describe("a task whose handler returns a state without a question", () => {
     expect(await client.finish(taskId)).toBe("round 3");
   });
 
-  test("can do so any number of times while it makes progress with its steps", async () => {
+  test("can do so any number of times while it makes progress with its steps", { tags: "long" }, async () => {
     const key = newKey();
     const taskId = await client.start("by_state", { key, steps: 40, background: true });
     expect(await client.finish(taskId)).toBe("round 40");
@@ -101,7 +101,7 @@ describe("a task", () => {
     expect(textOf(await client.reaches(taskId, "completed"))).toBe("1 One? 2 decline cancel");
   });
 
-  test("runs again only when all of several questions are answered", async () => {
+  test("runs again only when all of several questions are answered", { tags: "long" }, async () => {
     const key = newKey();
     const taskId = await client.start("asking_two", { key });
     const answers = answersTo(await client.reaches(taskId, "input_required"), String);
@@ -130,7 +130,7 @@ describe("a task", () => {
     expect(text).toBe("1 2 3");
   });
 
-  test("asks by returning, and has its state in the next run", async () => {
+  test("asks by returning, and has its state in the next run", { tags: "long" }, async () => {
     const taskId = await client.start("asking_by_returning", { key: newKey() });
     expect(await client.finish(taskId)).toBe("2 Round 1?");
     const often = await client.start("asking_by_returning", { key: newKey(), steps: 25 });
@@ -226,7 +226,9 @@ describe("an interrupted task", () => {
     expect(await effectsOf(key)).toHaveLength(3);
   });
 
-  test("keeps finished steps, under their keys, when its object is reset while its handler runs", async () => {
+  test("keeps finished steps, under their keys, when its object is reset while its handler runs", {
+    tags: "long",
+  }, async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -236,7 +238,7 @@ describe("an interrupted task", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("keeps finished steps, under their keys, after SIGKILL while its handler runs", async () => {
+  test("keeps finished steps, under their keys, after SIGKILL while its handler runs", { tags: "long" }, async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);

@@ -78,7 +78,9 @@ describe("an object that stores nothing", () => {
 });
 
 describe("an object whose part was removed from the code", () => {
-  test("keeps its data, waits twice as long each time up to 30 days, and continues with the next request", async () => {
+  test("keeps its data, waits twice as long each time up to 30 days, and continues with the next request", {
+    tags: "long",
+  }, async () => {
     await serve(true);
     const tasks = new TaskClient(worker.url("/mcp"));
     const taskId = await tasks.start("work");

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The tokens of the identity provider, on workerd, with a real provider on a socket. */
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { expectLogs } from "../harness/logs.ts";

@@ -194,7 +194,7 @@ async function initialize(attempt: Attempt): Promise<ServerFacts> {
   };
   const result = await request(attempt, "initialize", params, timeoutMs);
   const rules = versions.legacy.find(({ version }) => version === result.protocolVersion);
-  if (!rules) throw noCommonVersion(versions, [String(result.protocolVersion)]);
+  if (!rules) throw noCommonVersion(versions, toList([result.protocolVersion]));
   link.rules = rules;
   const method = "notifications/initialized";
   await withTimeout(attempt, method, timeoutMs, () => sender.notify(method, undefined, link)).catch((error) => {

@@ -134,7 +134,7 @@ describe("a device code", () => {
     });
   };
 
-  test("is shown to the user, and polled until the user has signed in", async () => {
+  test("is shown to the user, and polled until the user has signed in", { tags: "long" }, async () => {
     const authority = await started({ verification_uri_complete: "https://as.example/activate?code=ABCD" });
     let asked = 0;
     authority.onToken = () => {
@@ -172,7 +172,7 @@ describe("a device code", () => {
     },
   );
 
-  test("is shown without invisible characters, and truncated", async () => {
+  test("is shown without invisible characters, and truncated", { tags: "long" }, async () => {
     await join(await started({ user_code: "\x1b[2JWD\u202eJB\u200b-MJHT\n" }), { grant });
     expect(prompts.at(-1)?.code).toBe("[2JWDJB-MJHT");
     await join(await started({ user_code: "A".repeat(10_000) }), { grant });

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Against a real authorization server, which revokes everything when a spent refresh token is used again. */
 import { afterEach, expect, test } from "vitest";
 import { type Client, connect } from "../../../src/client/index.ts";

@@ -227,13 +227,13 @@ test("the time limits of calls are paused while the user signs in", async () => 
     open: async () => {
       const opened = await redirect.open(undefined);
       const authorize = async (page: string, signal: AbortSignal) => {
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        await new Promise((resolve) => setTimeout(resolve, 1_200));
         return opened.authorize(page, signal);
       };
       return { ...opened, authorize };
     },
   };
-  await join(authority, { redirect: slow }, { timeoutMs: 100, probeTimeoutMs: 100 });
+  await join(authority, { redirect: slow }, { timeoutMs: 1_000, probeTimeoutMs: 1_000 });
   expect(authority.granted).toEqual(["authorization_code"]);
 });
 

@@ -80,7 +80,9 @@ async function visit({ url }: Scripted, options: Partial<ClientOptions> = {}) {
 
 const polls = (server: Scripted) => server.asked.filter((each) => each === "POST tasks/get").length;
 
-test("a question is asked once, even if the server lists it for a while after the answer", async () => {
+test("a question is asked once, even if the server lists it for a while after the answer", {
+  tags: "long",
+}, async () => {
   const got: unknown[] = [];
   let late = 0;
   await using server = await serve({
@@ -218,7 +220,7 @@ test.each([
   expect(polls(server)).toBeLessThan(pollIntervalMs === undefined ? 3 : 34);
 });
 
-test("a server that refuses to be listened to is polled instead", { timeout: 20_000 }, async () => {
+test("a server that refuses to be listened to is polled instead", { tags: "long", timeout: 20_000 }, async () => {
   let isListenedTo = false;
   await using server = await serve({
     "subscriptions/listen": (response, id) => {

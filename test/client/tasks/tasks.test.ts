@@ -20,7 +20,7 @@ afterAll(() => lab?.worker.stop());
 const onElicit = ({ message }: { message: string }): ElicitAnswer => ({ action: "accept", content: { name: message } });
 
 describe.each(VERSIONS)("callTool() in %s", (version) => {
-  test("returns the same result, whether or not the server makes a task of the call", async () => {
+  test("returns the same result, whether or not the server makes a task of the call", { tags: "long" }, async () => {
     const { client, created, tap } = await lab.visit(version);
     expect(textOf(await client.callTool("never_a_task", { key: "k" }))).toBe("at once");
     expect(created).toEqual([]);
@@ -78,7 +78,7 @@ describe.each(VERSIONS)("callTool() in %s", (version) => {
     await expect(task?.result()).rejects.toMatchObject({ name: "TaskError", code: "cancelled", taskId: task?.id });
   });
 
-  test("cancels the task when the time limit is exceeded", async () => {
+  test("cancels the task when the time limit is exceeded", { tags: "long" }, async () => {
     const { client, created } = await lab.visit(version);
     const called = client.callTool("hold", { key: newKey() }, { totalTimeoutMs: 3_000 });
     await expect(called).rejects.toMatchObject({ name: "ClientError", code: "total-timeout", mayHaveRun: true });
@@ -192,22 +192,28 @@ describe.each(VERSIONS)("resumeTask() in %s", (version) => {
 });
 
 describe("a restart of the server", () => {
-  test.each(VERSIONS)("does not lose a task that is awaited: %s", { timeout: 60_000 }, async (version) => {
-    const { client, events } = await lab.visit(version);
-    const key = newKey();
-    const task = await startTask(client, "hold", { key });
-    const result = task.result();
-    await until("the handler has begun", async () => (await task.refresh()).statusMessage === "holding");
-    await lab.worker.kill();
-    await until("the client notices", () => events.some(({ type }) => type === "request-repeated"));
-    await lab.worker.restart();
-    await lab.release(key);
-    expect(textOf(await result)).toBe("1 2");
-  });
+  test.each(VERSIONS)(
+    "does not lose a task that is awaited: %s",
+    { tags: "long", timeout: 60_000 },
+    async (version) => {
+      const { client, events } = await lab.visit(version);
+      const key = newKey();
+      const task = await startTask(client, "hold", { key });
+      const result = task.result();
+      await until("the handler has begun", async () => (await task.refresh()).statusMessage === "holding");
+      await lab.worker.kill();
+      await until("the client notices", () => events.some(({ type }) => type === "request-repeated"));
+      await lab.worker.restart();
+      await lab.release(key);
+      expect(textOf(await result)).toBe("1 2");
+    },
+  );
 });
 
 describe("modern tasks", () => {
-  test("a long task is listened to instead of polled, and the stream is closed afterwards", async () => {
+  test("a long task is listened to instead of polled, and the stream is closed afterwards", {
+    tags: "long",
+  }, async () => {
     const signals: AbortSignal[] = [];
     const { client, tap, methods } = await lab.visit(MODERN, {
       fetch: (url, init) => {
@@ -234,7 +240,7 @@ describe("modern tasks", () => {
     await until("the stream is closed", () => signals.length === 1 && signals[0]?.aborted === true);
   });
 
-  test("a task whose question is withdrawn aborts the handler", async () => {
+  test("a task whose question is withdrawn aborts the handler", { tags: "long" }, async () => {
     const contexts: QuestionContext[] = [];
     const { client } = await lab.visit(MODERN, {
       onElicit: (_, context) => {

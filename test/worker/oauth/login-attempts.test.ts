@@ -34,7 +34,9 @@ test("an account has 20 attempts, from all addresses together and in any spellin
   expect((await attempt("grace", "192.0.2.200")).status).toBe(403);
 });
 
-test("a browser in which the account has logged in cannot be locked out by other people's attempts, which are recorded", async () => {
+test("a browser in which the account has logged in cannot be locked out by other people's attempts, which are recorded", {
+  tags: "long",
+}, async () => {
   const account = "locked";
   const log = (cookie: string, password: string, request = "made-up") =>
     fetch(`${worker.origin}/login`, {
@@ -59,7 +61,7 @@ test("a browser in which the account has logged in cannot be locked out by other
   expect(await (await fetch(`${worker.origin}/refused`)).json()).toContain("login-locked");
 });
 
-test("a network has 60 attempts, for all accounts together", async () => {
+test("a network has 60 attempts, for all accounts together", { tags: "long" }, async () => {
   for (let tries = 0; tries < 60; tries += 1) {
     expect((await attempt(`account ${tries}`, "198.51.100.1")).status).toBe(403);
   }
