@@ -88,12 +88,12 @@ function Section<T extends Listed>({ title, kind, list, words, keyOf, show }: Se
   return (
     <section>
       <h2>
-        {title} <small>{items && found.length}</small>
+        {title} <small>{items && `${found.length} · ${Math.ceil(JSON.stringify(items).length / 1024)} KiB`}</small>
       </h2>
       <Mistake text={problem} />
       {items === undefined && <p class="loading" />}
       {show?.(found) ?? <Groups kind={kind} found={found} keyOf={keyOf} isOpen={words !== ""} />}
-      {items && found.length === 0 && <p class="empty">None of {items.length} fits.</p>}
+      {items && found.length === 0 && <p class="empty">No match.</p>}
     </section>
   );
 }
