@@ -67,9 +67,9 @@ function* findOfSchemas({ tools }: Offered): Generator<Exceeded> {
     ({ inputSchema }) => isObject(inputSchema) && keywords.some((each) => each in inputSchema),
   );
   if (combined.length > 0) {
-    const what = `The input schema has ${keywords.join(", ")} at its top level, so the model's provider refuses every request: ${listed(combined)}.`;
+    const what = `The input schema has ${keywords.join(", ")} at its top level, so the tool is dropped without a message: ${listed(combined)}.`;
     const fix = "Describe one object with optional properties, and check the combinations in the handler.";
-    yield { ...exceeded("schema-combined", TOP_LEVEL_KEYWORDS, what, fix), severity: "breaks" };
+    yield exceeded("schema-combined", TOP_LEVEL_KEYWORDS, what, fix);
   }
 }
 

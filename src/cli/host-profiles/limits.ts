@@ -77,11 +77,14 @@ export const TOOL_COUNTS: readonly Maximum[] = [
   },
 ];
 
-/** Keywords that the provider refuses at the top level of an input schema. Every request of the conversation then fails. */
+/**
+ * Keywords that the provider refuses at the top level of an input schema. The host drops such a tool without a message; until April
+ * 2026, every request of the conversation failed (https://github.com/anthropics/claude-code/issues/45106).
+ */
 export const TOP_LEVEL_KEYWORDS: HostLimit & { readonly keywords: readonly string[] } = {
   keywords: ["oneOf", "allOf", "anyOf"],
   hosts: ["claude-code"],
-  source: { url: "https://github.com/anthropics/claude-code/issues/45106", date: "2026-04-08" },
+  source: { url: "https://github.com/opentokenz/mcpx/issues/28", date: "2026-09-21" },
 };
 
 /** The result of a call, in characters of JSON. The rest is cut. Claude Code counts 25,000 tokens, of roughly 4 characters. */

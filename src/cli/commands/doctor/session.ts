@@ -32,6 +32,7 @@ export async function checkHandshake(conversation: Conversation, diagnosis: Diag
     return false;
   }
   await checkAccepts(line, diagnosis);
+  if (!(await checkVersionHeader(conversation, diagnosis))) return false;
   const notified = await conversation.notify("notifications/initialized");
   if (!isExchange(notified) || notified.status >= 300) {
     const isSignIn = isExchange(notified) && (notified.status === 401 || notified.status === 403);
@@ -86,16 +87,22 @@ async function checkRequests(conversation: Conversation, diagnosis: Diagnosis): 
       what: `The server issued a session id, and refused ${refused.length} of ${answers.length} requests with it: ${describeExchange(first)}.`,
       fix: "Keep sessions in a store that all instances share, or route the requests of a session to one instance.",
     });
-    return;
   }
+}
+
+/** Returns false if the server refuses the header that every later request has. */
+async function checkVersionHeader(conversation: Conversation, diagnosis: Diagnosis): Promise<boolean> {
+  const { answer } = await conversation.request("ping");
+  if (!isExchange(answer) || answer.status !== 400) return true;
   const bare = await post(conversation.line, { id: 90, method: "ping" }, sessionOf(conversation));
-  if (!isExchange(bare) || bare.status >= 400) return;
+  if (!isExchange(bare) || bare.status >= 400) return true;
   diagnosis.add({
     ...HANDSHAKE,
     id: "version-header-refused",
-    what: `The server refuses "MCP-Protocol-Version: ${conversation.version}", the version that it has chosen itself: ${describeExchange(first)}.`,
+    what: `The server refuses "MCP-Protocol-Version: ${conversation.version}", the version that it has chosen itself: ${describeExchange(answer)}.`,
     fix: "Accept the negotiated version in this header, which clients send with every request.",
   });
+  return false;
 }
 
 function sessionOf({ sessionId }: Conversation): Record<string, string> {
@@ -106,6 +113,8 @@ async function checkSecondSession({ line }: Conversation, diagnosis: Diagnosis):
   const answer = await initialize(line);
   const second = toConversation(line, answer);
   if (second) return second.end();
+  // A limit on requests, or a broken connection, says nothing about sessions.
+  if (!isExchange(answer) || answer.status === 429) return;
   const perCall = PROFILES.find(({ sessionPerCall }) => sessionPerCall?.value);
   diagnosis.add({
     ...SESSION,
