@@ -1,5 +1,7 @@
 /** `mcp-edge doctor` with servers of mcp-edge, over stdio, and its output for people. */
+import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { McpServer } from "../../../src/core/index.ts";
 import { type HttpServing, serveHttp } from "../../../src/node/index.ts";
@@ -116,4 +118,17 @@ describe("the output for people", () => {
     expect(stdout).not.toContain("secret-token-123");
     expect(stdout.length).toBeLessThan(5_000);
   });
+});
+
+test("the guide names every finding", () => {
+  const folders = ["src/cli/commands/doctor", "src/cli/host-profiles"].map((each) =>
+    join(import.meta.dirname, "../../..", each),
+  );
+  const source = folders
+    .flatMap((folder) => readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8")))
+    .join();
+  const ids = [...source.matchAll(/\b(?:id: |exceeded\()"([a-z\d-]+)"/g)].map(([, id]) => id);
+  expect(ids.length).toBeGreaterThan(60);
+  const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/doctor.md"), "utf8");
+  expect(ids.filter((id) => !guide.includes(`\`${id}\``))).toEqual([]);
 });
