@@ -183,3 +183,29 @@ test("calls no tool unless --call names one, and finds a result that hosts cut",
   });
   expect(idsOf(await doctor(failing.url, "--call", "add"))).toEqual(["call-failed breaks"]);
 });
+
+describe("a hostile server", () => {
+  const listing = (text: string) =>
+    plant({
+      reply: ({ message }) =>
+        message.method === "tools/list"
+          ? {
+              status: 200,
+              headers: { "content-type": "application/json" },
+              body: text.replace("ID", String(message.id)),
+            }
+          : undefined,
+    });
+
+  test("cannot exhaust the stack with a nested schema", async () => {
+    const schema = `{"type":"object","a":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
+    const list = `{"tools":[{"name":"deep","inputSchema":${schema}}]}`;
+    await using server = await listing(`{"jsonrpc":"2.0","id":ID,"result":${list}}`);
+    expect(idsOf(await doctor(server.url))).toEqual(["tools-failed breaks"]);
+  });
+
+  test("cannot fill the memory with a response", async () => {
+    await using server = await listing("x".repeat(9 * 1024 * 1024));
+    expect(idsOf(await doctor(server.url))).toEqual(["tools-failed breaks"]);
+  });
+});

@@ -96,7 +96,7 @@ describe("the output for people", () => {
 
   test("has a line for each host, the size of the list, and the findings with their sources", async () => {
     await using server = await plant({ tools: [{ ...TOOL, name: "files.read" }] });
-    const { code, stdout } = await run(server.url, "--host", "cursor", "codex", "claude");
+    const { code, stdout } = await run(server.url, "--host", "cursor", "--host", "codex", "--host", "claude");
     expect(code).toBe(3);
     expect(stdout).toContain("Cursor        ✓ works\n");
     expect(stdout).toContain("Codex         ✗ breaks at limits: name-characters\n");

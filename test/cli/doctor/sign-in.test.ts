@@ -58,7 +58,7 @@ const SIGN_IN: readonly Row[] = [
   {
     name: "metadata about the origin in place of the URL",
     fault: { isProtected: true, resource: (origin) => ({ resource: origin }) },
-    args: ["--host", "claude-code", "claude"],
+    args: ["--host", "claude-code", "--host", "claude"],
     found: ["resource-path breaks"],
     by: "configuration",
     fix: /"resource": "http:\/\/127\.0\.0\.1:\d+\/mcp"/,

@@ -4,10 +4,11 @@
  * @module
  */
 import { readEvents, readText } from "../../../client/transports/event-reader.ts";
+import { readReceived } from "../../../client/transports/received.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 
 /** The maximum size of a response, in bytes. */
-const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 8 * 1024 * 1024;
 
 /** The maximum number of events that are read of one stream. */
 const EVENTS_MAX = 1_000;
@@ -85,14 +86,20 @@ async function readStream(body: ReadableStream<Uint8Array>, id: number) {
   return { messages, eventId };
 }
 
+/** Returns the JSON-RPC messages in a text, without those that are nested too deeply. */
 function parseMessages(text: string): JsonObject[] {
   try {
     const value: unknown = JSON.parse(text);
-    return [value].flat().filter((each) => isObject(each) && each.jsonrpc === "2.0") as JsonObject[];
+    return [value].flat().filter((each): each is JsonObject => isObject(each) && isMessage(each));
   } catch {
     // The body is not JSON, but for example a web page.
     return [];
   }
+}
+
+/** Whether a value is a message. The error of a refusal may have the id null. */
+function isMessage(value: JsonObject): boolean {
+  return readReceived(value.id === null ? { ...value, id: 0 } : value).kind !== "invalid";
 }
 
 function describeFailure(error: unknown, isLate: boolean, timeoutMs: number): NoResponse {

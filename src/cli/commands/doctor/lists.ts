@@ -4,7 +4,7 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { describeSize, findExceeded, type ListedTool } from "../../host-profiles/find-limits.ts";
+import { bytesOf, describeSize, findExceeded, type ListedTool } from "../../host-profiles/find-limits.ts";
 import type { Diagnosis, FindingInput } from "./diagnosis.ts";
 import { describeExchange, type Exchange, isExchange, type NoResponse } from "./exchange.ts";
 
@@ -21,8 +21,8 @@ export interface Declared {
   readonly instructions: unknown;
 }
 
-/** The maximum number of pages of one list. */
-const PAGES_MAX = 64;
+/** The maximum number of pages of one list, and of their bytes as JSON. */
+const [PAGES_MAX, LIST_BYTES_MAX] = [64, 16 * 1024 * 1024];
 
 const LISTS = {
   tools: { method: "tools/list", member: "tools" },
@@ -75,6 +75,7 @@ async function readList(
 ): Promise<{ readonly items: readonly unknown[]; readonly refused?: Exchange }> {
   const { method, member } = LISTS[kind];
   const items: unknown[] = [];
+  let bytes = 0;
   const cursors = new Set<string>();
   for (let cursor: string | undefined; ; ) {
     const { answer, result } = await request(method, cursor === undefined ? undefined : { cursor });
@@ -89,8 +90,10 @@ async function readList(
     items.push(...page);
     if (typeof result?.nextCursor !== "string") return { items };
     cursor = result.nextCursor;
-    if (cursors.has(cursor) || cursors.size >= PAGES_MAX) {
-      const what = `${method} does not end: ${cursors.has(cursor) ? "a cursor comes twice" : `there are more than ${PAGES_MAX} pages`}.`;
+    bytes += bytesOf(page);
+    if (cursors.has(cursor) || cursors.size >= PAGES_MAX || bytes > LIST_BYTES_MAX) {
+      const why = cursors.has(cursor) ? "a cursor comes twice" : `it is larger than ${PAGES_MAX} pages, or 16 MiB`;
+      const what = `${method} does not end: ${why}.`;
       diagnosis.add({ ...BASE, id: "list-endless", severity, what, fix: "Leave out nextCursor on the last page." });
       return { items };
     }
@@ -112,7 +115,8 @@ function checkTools(items: readonly unknown[], diagnosis: Diagnosis): ListedTool
       fix: 'Give every tool a name, and schemas with "type": "object" at their top level.',
     });
   }
-  const twice = named.find(({ name }, index) => named.findIndex((each) => each.name === name) !== index);
+  const names = new Set<string>();
+  const twice = named.find(({ name }) => names.size === names.add(name).size);
   if (twice) {
     const what = `Two tools have the name ${JSON.stringify(twice.name)}, so the model's provider refuses every request.`;
     diagnosis.add({ ...BASE, id: "name-duplicate", what, fix: "Rename one of them." });
