@@ -107,15 +107,16 @@ describe("the output for people", () => {
     expect(stdout).toContain("  Source: https://github.com/openai/codex/issues/8174 (2025-12-17)\n");
   });
 
-  test("cleans and cuts what a server says, and does not contain the token", async () => {
-    const message = `\u001b[2J${"x".repeat(9_000)} secret-token-123`;
+  test("cleans and cuts what a server says, and does not contain tokens, even if it is cut", async () => {
+    const message = `\u001b[2JBearer another-token-456 ${"x".repeat(125)} secret-token-123${"x".repeat(9_000)}`;
     await using server = await plant({
       reply: () => ({ status: 400, body: { jsonrpc: "2.0", id: 1, error: { code: -32000, message } } }),
     });
     const { stdout } = await run(server.url, "--header", "Authorization: Bearer secret-token-123");
     expect(stdout).toContain("handshake-refused");
     expect(stdout).not.toContain("\u001b");
-    expect(stdout).not.toContain("secret-token-123");
+    expect(stdout).not.toContain("secret-token");
+    expect(stdout).not.toContain("another-token-456");
     expect(stdout.length).toBeLessThan(5_000);
   });
 });

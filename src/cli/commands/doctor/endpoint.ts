@@ -5,6 +5,7 @@
  */
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
+import { oneLine } from "../../terminal/terminal.ts";
 import { initialize, type Line, toConversation } from "./conversation.ts";
 import type { Diagnosis, FindingInput } from "./diagnosis.ts";
 import { describeExchange, type Exchange, exchange, isExchange } from "./exchange.ts";
@@ -116,7 +117,7 @@ function findByStatus(answer: Exchange, message: string): FindingInput | undefin
       step: "sign-in",
       severity: "breaks",
       fault: "server",
-      what: `A request without a token gets 403${message === "" ? "" : ` (${message.slice(0, 200)})`}. Clients start a sign-in only after 401.`,
+      what: `A request without a token gets 403${message === "" ? "" : ` (${oneLine(message, 200)})`}. Clients start a sign-in only after 401.`,
       fix: "Respond to requests without a valid token with 401 and a WWW-Authenticate header with resource_metadata.",
     };
   }

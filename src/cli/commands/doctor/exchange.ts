@@ -6,6 +6,7 @@
 import { readEvents, readText } from "../../../client/transports/event-reader.ts";
 import { readReceived } from "../../../client/transports/received.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import { oneLine } from "../../terminal/terminal.ts";
 
 /** The maximum size of a response, in bytes. */
 const RESPONSE_BYTES_MAX = 8 * 1024 * 1024;
@@ -136,6 +137,6 @@ export function resultOf(answer: Exchange | NoResponse, id: number): JsonObject 
 export function describeExchange(answer: Exchange | NoResponse): string {
   if (!isExchange(answer)) return answer.message;
   const error = answer.messages.find((each) => isObject(each.error))?.error as JsonObject | undefined;
-  const message = typeof error?.message === "string" ? `: ${error.message.slice(0, 200)}` : "";
+  const message = typeof error?.message === "string" ? `: ${oneLine(error.message, 200)}` : "";
   return `HTTP ${answer.status}${error ? ` with error ${String(error.code)}${message}` : ""}`;
 }
