@@ -50,6 +50,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "cli/terminal": "reading and writing: questions, forms, output without control characters and secrets",
   "cli/arguments": "arguments of tools from options, JSON and forms",
   "cli/hosts": "the configuration files of hosts",
+  "cli/host-profiles": "how well-known hosts connect, and their limits, each with its source",
   "cli/relay": "`bridge` and `expose`: messages between a host and a server of another version",
   "cli/files": "reading and writing files in untrusted folders",
   "authorization-server/routes": "the endpoints, and the requests and cookies that they read",

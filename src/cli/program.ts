@@ -14,6 +14,7 @@ import { complete } from "./commands/complete/command.ts";
 import { completion } from "./commands/completion.ts";
 import { connectHost } from "./commands/connect/command.ts";
 import { dev } from "./commands/dev.ts";
+import { doctor } from "./commands/doctor/command.ts";
 import { expose } from "./commands/expose/command.ts";
 import { keys } from "./commands/keys.ts";
 import { list } from "./commands/list/command.ts";
@@ -43,7 +44,7 @@ import { packageVersion } from "./version.ts";
 export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
   {
     heading: "Servers:",
-    commands: [list, call, read, prompt, complete, listen, tasks, ping, check, lock, record, types, logout],
+    commands: [list, call, read, prompt, complete, listen, tasks, ping, check, doctor, lock, record, types, logout],
   },
   { heading: "Hosts:", commands: [servers, connectHost, bridge, expose] },
   { heading: "Your project:", commands: [newProject, add, dev, checkConfig, keys, skills, serverJson, mcpb] },

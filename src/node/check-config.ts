@@ -82,35 +82,53 @@ const CALL = /\bedge\s*(?:<[^()]*>)?\(/g;
 const WITHOUT_PARTS = /^\s*[\w.]+\s*(?:,?\s*\)|,\s*\{(?!.*(?:\.\.\.|\b(?:durable|sessions|hub|once|tasks|keys)\b)))/s;
 const WORKFLOW = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpTaskWorkflow\b/g;
 
+/** The problems of a configuration; or why it cannot be checked. */
+export type ConfigProblems =
+  | { readonly file: string; readonly main: MainModule; readonly config: Config; readonly missing: readonly Missing[] }
+  | { readonly failure: string };
+
+/**
+ * Checks the wrangler configuration in a folder.
+ *
+ * @param options `config`: the path of the configuration file, by default the one in the folder; `env`: the environment to check.
+ */
+export async function findConfigProblems(
+  folder: string,
+  options: { readonly config?: string | undefined; readonly env?: string | undefined },
+): Promise<ConfigProblems> {
+  const file = options.config ?? FILES.find((each) => existsSync(join(folder, each)));
+  if (file === undefined && existsSync(join(folder, CF_FILE))) {
+    return {
+      failure: `${folder} is configured by ${CF_FILE}, which this command cannot read. Check by hand that it creates the class McpObject with SQLite storage, has a compatibility date of ${OBJECTS_DATE} or later, and the flag enable_request_signal before ${SIGNAL_DATE}.`,
+    };
+  }
+  if (file === undefined) return { failure: `There is no ${FILES.join(", ")} in ${folder}.` };
+  try {
+    // Wrangler would read a pipe forever, and treat a missing file as an empty one.
+    readPlainFile(resolve(folder, file));
+    const wrangler = await loadWrangler(folder);
+    const path = resolve(folder, file);
+    const config = wrangler.unstable_readConfig({ config: path, env: options.env }, { hideWarnings: true });
+    const main = readMain(folder, config);
+    return { file, main, config, missing: [...findMissing(main, file, config)] };
+  } catch (error) {
+    return { failure: `${file} cannot be read: ${error instanceof Error ? error.message : error}` };
+  }
+}
+
 /**
  * Checks the wrangler configuration in a folder, and prints what is missing.
  *
- * @param options `config`: the path of the configuration file, by default the one in the folder; `env`: the environment to check.
+ * @param options The options of {@link findConfigProblems}.
  * @returns The exit code: 0 if nothing is missing, 1 if something is, 2 if the configuration cannot be read.
  */
 export async function checkConfig(
   folder: string,
   options: { readonly config?: string | undefined; readonly env?: string | undefined },
 ): Promise<number> {
-  const name = options.config ?? FILES.find((each) => existsSync(join(folder, each)));
-  if (name === undefined && existsSync(join(folder, CF_FILE))) {
-    return failed(
-      `${folder} is configured by ${CF_FILE}, which this command cannot read. Check by hand that it creates the class McpObject with SQLite storage, has a compatibility date of ${OBJECTS_DATE} or later, and the flag enable_request_signal before ${SIGNAL_DATE}.`,
-    );
-  }
-  if (name === undefined) return failed(`There is no ${FILES.join(", ")} in ${folder}.`);
-  let config: Config;
-  let main: MainModule;
-  try {
-    // Wrangler would read a pipe forever, and treat a missing file as an empty one.
-    readPlainFile(resolve(folder, name));
-    const wrangler = await loadWrangler(folder);
-    config = wrangler.unstable_readConfig({ config: resolve(folder, name), env: options.env }, { hideWarnings: true });
-    main = readMain(folder, config);
-  } catch (error) {
-    return failed(`${name} cannot be read: ${error instanceof Error ? error.message : error}`);
-  }
-  const missing = [...findMissing(main, name, config)];
+  const found = await findConfigProblems(folder, options);
+  if ("failure" in found) return failed(found.failure);
+  const { file: name, main, config, missing } = found;
   const isWhole = missing.every(({ isOptional }) => isOptional);
   for (const { code, text, place, lines = [] } of missing) {
     const where = place === undefined ? "" : `${place}:\n\n`;

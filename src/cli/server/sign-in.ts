@@ -14,6 +14,9 @@ import {
   type RevocationOutcome,
   revokeTokens,
 } from "../../client/oauth/index.ts";
+import { readSettings } from "../../client/oauth/oauth.ts";
+import { ServerSignIn } from "../../client/oauth/renewal.ts";
+import { isStillValid } from "../../client/oauth/tokens.ts";
 import { fileStore, loopbackRedirect, openBrowser, resolveHost } from "../../node/index.ts";
 import { shellWord } from "../terminal/shell.ts";
 import { clean, oneLine, type Terminal } from "../terminal/terminal.ts";
@@ -52,6 +55,17 @@ export function signInFor(
  */
 export function signOut(server: string): Promise<RevocationOutcome> {
   return revokeTokens(server, { ...commonOptions(), redirect: refuseToAsk(server) });
+}
+
+/**
+ * Returns the stored access token for a server; undefined if there is none, it has expired, or it is bound to a key. The token is not
+ * refreshed.
+ */
+export async function findStoredToken(server: string): Promise<string | undefined> {
+  const settings = readSettings({ ...commonOptions(), redirect: refuseToAsk(server) });
+  const record = await new ServerSignIn(new URL(server).href, settings).load();
+  if (!record || record.isBound) return undefined;
+  return record.expiresAtMs === undefined || isStillValid(record) ? record.accessToken : undefined;
 }
 
 function commonOptions() {

@@ -6,6 +6,8 @@
 import { type Client, ClientError, connect, McpError, type Tool } from "../../../client/index.ts";
 import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
 import { formatError } from "../../exit.ts";
+import { describeSize, findExceeded } from "../../host-profiles/find-limits.ts";
+import { titleOf } from "../../host-profiles/profiles.ts";
 import { closeInTime } from "../../server/connection.ts";
 import { openTarget } from "../../server/open-target.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
@@ -63,6 +65,15 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (silent.length > 0)
       return { warning: `These tools have no description, so models do not know what they do: ${silent.join(", ")}` };
     return `${counted(tools.length, "tool")} with schemas and descriptions`;
+  },
+  "host-limits": async (client, signal) => {
+    const { capabilities, info, instructions } = client.server;
+    const tools = capabilities.tools ? await client.tools({ signal }).all() : [];
+    const exceeded = findExceeded({ tools, instructions, serverName: info?.name });
+    const size = `tools/list has ${describeSize(tools)}`;
+    if (exceeded.length === 0) return size;
+    const texts = exceeded.map(({ hosts, what }) => `${hosts.map(titleOf).join(", ")}: ${what}`);
+    return { warning: `${texts.join(" ")} ${size}` };
   },
   "unknown-method": async (client, signal) => {
     const code = await readErrorCode(client.request("mcp-edge/no-such-method", undefined, { signal }));

@@ -1,0 +1,108 @@
+/**
+ * What the doctor has found so far.
+ *
+ * @module
+ */
+import { HOST_NAMES, type HostName } from "../../host-profiles/profiles.ts";
+import type { Source } from "../../host-profiles/source.ts";
+
+/** The steps of a connection, in their order. */
+export const STEPS = [
+  "address",
+  "endpoint",
+  "sign-in",
+  "token",
+  "handshake",
+  "session",
+  "lists",
+  "stream",
+  "modern",
+  "limits",
+  "origin",
+  "call",
+  "project",
+] as const;
+
+/** A step of a connection. */
+export type Step = (typeof STEPS)[number];
+
+/** `breaks`: the hosts cannot use the server, or a part of it. `degrades`: something is lost. `note`: nothing has to change. */
+export type Severity = "breaks" | "degrades" | "note";
+
+/** What has to change. */
+export type Fault = "server" | "configuration" | "host" | "network";
+
+/** A fault that was found. */
+export interface Finding {
+  readonly id: string;
+  readonly step: Step;
+  readonly severity: Severity;
+  readonly fault: Fault;
+  /** The affected hosts. */
+  readonly hosts: readonly HostName[];
+  /** A sentence that says what is wrong. */
+  readonly what: string;
+  /** A sentence that says what to change. */
+  readonly fix: string;
+  /** Where the behaviour of the hosts is described. */
+  readonly source?: Source;
+}
+
+/** A finding to add. */
+export interface FindingInput extends Omit<Finding, "hosts"> {
+  /** @default all hosts */
+  readonly hosts?: readonly HostName[] | undefined;
+  /** What to change in a server that uses mcp-edge: the name of the option, and its value. */
+  readonly ours?: string | undefined;
+}
+
+/** Collects the findings about one server. */
+export class Diagnosis {
+  readonly #added: FindingInput[] = [];
+  readonly #hosts: readonly HostName[];
+  /** Whether the server uses mcp-edge. */
+  isOurs = false;
+  /** The last step that was begun. */
+  reached: Step = "address";
+  /** Whether the server requires a sign-in, and no token was given. */
+  needsSignIn = false;
+  /** The size of the list of tools. */
+  toolsSize: string | undefined;
+
+  constructor(hosts: readonly HostName[] = HOST_NAMES) {
+    this.#hosts = hosts;
+  }
+
+  /** Adds a finding. An id is reported only once, for the hosts of all its findings. */
+  add(finding: FindingInput): void {
+    const { id, severity, hosts = HOST_NAMES } = finding;
+    const at = this.#added.findIndex((each) => each.id === id && each.severity === severity);
+    const known = this.#added[at];
+    if (known) this.#added[at] = { ...known, hosts: [...new Set([...(known.hosts ?? HOST_NAMES), ...hosts])] };
+    else this.#added.push({ ...finding, hosts });
+  }
+
+  has(id: string): boolean {
+    return this.#added.some((each) => each.id === id);
+  }
+
+  /** The findings that concern the chosen hosts, in the order of the steps, and the more severe ones first. */
+  get findings(): Finding[] {
+    const rank = ({ step, severity }: FindingInput) => STEPS.indexOf(step) * 3 + SEVERITIES.indexOf(severity);
+    return this.#added
+      .map(({ ours, fix, hosts = HOST_NAMES, ...rest }) => ({
+        ...rest,
+        fix: (this.isOurs ? ours : undefined) ?? fix,
+        hosts: hosts.filter((each) => this.#hosts.includes(each)),
+      }))
+      .filter(({ hosts }) => hosts.length > 0)
+      .sort((a, b) => rank(a) - rank(b));
+  }
+
+  /** The chosen hosts. */
+  get hosts(): readonly HostName[] {
+    return this.#hosts;
+  }
+}
+
+const SEVERITIES: readonly Severity[] = ["breaks", "degrades", "note"];

@@ -1,0 +1,109 @@
+/**
+ * `mcp-edge doctor`: connects to a server as well-known hosts do, and prints the first step that breaks for each host.
+ *
+ * @module
+ */
+import { isLoopback } from "../../../http/origin.ts";
+import { Exit } from "../../exit.ts";
+import type { HostName } from "../../host-profiles/profiles.ts";
+import { PROFILES } from "../../host-profiles/profiles.ts";
+import { checkCredentials, openTarget, readHeaders } from "../../server/open-target.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
+import { findName, readTarget } from "../../server/target.ts";
+import { keepSecret } from "../../terminal/redact.ts";
+import { printJson } from "../../terminal/show.ts";
+import { listenForSignals } from "../../terminal/signals.ts";
+import { createTerminal, type Terminal } from "../../terminal/terminal.ts";
+import { CLOUD_HOSTS, isPublicUrl } from "./address.ts";
+import { Diagnosis } from "./diagnosis.ts";
+import { checkHttp } from "./http.ts";
+import type { DoctorOptions } from "./options.ts";
+import { checkProcess } from "./process.ts";
+import { checkProject } from "./project.ts";
+import { listOutcomes, printReport, toJsonFinding } from "./report.ts";
+
+/** The time limit of each request, in milliseconds, unless the user gives another one. */
+const TIMEOUT_MS = 15_000;
+
+type HttpAddress = Extract<ServerAddress, { kind: "http" }>;
+
+/** Runs the command and returns its exit code. */
+export async function diagnoseServer(server: string, options: DoctorOptions): Promise<number> {
+  const terminal = createTerminal();
+  const target = await readTarget(server, options);
+  checkCredentials(target, options.header);
+  const diagnosis = new Diagnosis(options.host);
+  const interruption = listenForSignals();
+  const { signal } = interruption;
+  try {
+    if (target.kind === "http") await diagnoseUrl(target, options, diagnosis, terminal, signal);
+    else {
+      const opened = await openTarget(target, options, terminal, { signal, mayAsk: false });
+      await checkProcess(opened, options.call, diagnosis, signal);
+    }
+    if (isNearby(target, diagnosis)) await checkProject(process.cwd(), diagnosis);
+  } finally {
+    terminal.status(undefined);
+    interruption.stop();
+  }
+  const outcomes = listOutcomes(diagnosis, reachableBy(target));
+  const { findings, toolsSize } = diagnosis;
+  if (options.json) {
+    const size = toolsSize === undefined ? {} : { toolsSize };
+    const usesMcpEdge = diagnosis.isOurs;
+    printJson(terminal, {
+      server: findName(target),
+      usesMcpEdge,
+      hosts: outcomes,
+      findings: findings.map(toJsonFinding),
+      ...size,
+    });
+  } else printReport(diagnosis, outcomes, terminal);
+  return outcomes.some(({ outcome }) => outcome === "breaks") ? Exit.serverError : Exit.ok;
+}
+
+async function diagnoseUrl(
+  { url, headers: configured }: HttpAddress,
+  options: DoctorOptions,
+  diagnosis: Diagnosis,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  const given = { ...configured, ...readHeaders(options.header) };
+  const token = readToken(given) ?? (await findToken(url, given));
+  const headers = token === undefined || readToken(given) ? given : { ...given, Authorization: `Bearer ${token}` };
+  for (const value of Object.values(headers)) keepSecret(value);
+  if (token !== undefined) keepSecret(token);
+  const line = { url, headers, signal, timeoutMs: options.timeout ?? TIMEOUT_MS };
+  const onStep = (step: string) => terminal.status(`checking: ${step}`);
+  await checkHttp(line, { token, origin: options.origin, call: options.call, onStep }, diagnosis);
+}
+
+/** Returns the bearer token in headers. */
+function readToken(headers: Readonly<Record<string, string>>): string | undefined {
+  const [, value] = Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization") ?? [];
+  return /^(?:Bearer|DPoP)\s+(\S+)$/i.exec(value ?? "")?.[1];
+}
+
+/** Returns the token of an earlier sign-in of the user, unless the user gives other credentials. */
+async function findToken(url: string, headers: Readonly<Record<string, string>>): Promise<string | undefined> {
+  const { protocol, hostname } = new URL(url);
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  if (isGiven || (protocol !== "https:" && !isLoopback(hostname))) return undefined;
+  const { findStoredToken } = await import("../../server/sign-in.ts");
+  return findStoredToken(url);
+}
+
+/** Whether the project in the current folder is probably the source of the server. */
+function isNearby(target: ServerAddress, { isOurs }: Diagnosis): boolean {
+  return target.kind === "http" && (isOurs || isLoopback(new URL(target.url).hostname));
+}
+
+/** Returns a function that says which hosts can reach a server. */
+function reachableBy(target: ServerAddress): (host: HostName) => boolean {
+  if (target.kind === "http") {
+    const isPublic = isPublicUrl(new URL(target.url));
+    return (host) => isPublic || !CLOUD_HOSTS.includes(host);
+  }
+  return (host) => PROFILES.some(({ name, startsProcesses }) => name === host && startsProcesses);
+}

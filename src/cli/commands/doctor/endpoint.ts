@@ -1,0 +1,165 @@
+/**
+ * Explains a first response that is neither a handshake nor a request to sign in.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import { PROFILES } from "../../host-profiles/profiles.ts";
+import { oneLine } from "../../terminal/terminal.ts";
+import { initialize, type Line, toConversation } from "./conversation.ts";
+import type { Diagnosis, FindingInput } from "./diagnosis.ts";
+import { describeExchange, type Exchange, exchange, isExchange } from "./exchange.ts";
+
+/** The error in a response. */
+function errorOf({ messages }: Exchange): JsonObject | undefined {
+  const error = messages.find((each) => isObject(each.error))?.error;
+  return isObject(error) ? error : undefined;
+}
+
+/** Returns the reason that mcp-edge gives in its refusals; undefined in the responses of other servers. */
+export function reasonOf(answer: Exchange): string | undefined {
+  const data = errorOf(answer)?.data;
+  return isObject(data) && typeof data.reason === "string" && /^[a-z_-]+$/.test(data.reason) ? data.reason : undefined;
+}
+
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+/** Adds what is wrong with the response to `initialize`. */
+export async function explainRefusal(line: Line, answer: Exchange, diagnosis: Diagnosis): Promise<void> {
+  const { status } = answer;
+  if (REDIRECTS.includes(status)) return addRedirect(line, answer, diagnosis);
+  const message = String(errorOf(answer)?.message ?? "");
+  const finding = findByText(line, answer, message) ?? findByStatus(answer, message);
+  if (finding) {
+    diagnosis.add(finding);
+    return;
+  }
+  if (status === 404 || status === 405 || status < 300) return addWrongPath(line, answer, diagnosis);
+  diagnosis.add({
+    id: "handshake-refused",
+    step: "handshake",
+    severity: "breaks",
+    fault: "server",
+    what: `The server refuses initialize: ${describeExchange(answer)}.`,
+    fix: "Respond to initialize with 200 and the result, for every protocol version that the client may offer.",
+  });
+}
+
+function addRedirect(line: Line, { status, headers }: Exchange, diagnosis: Diagnosis): void {
+  const location = headers.get("location") ?? "";
+  const to = URL.canParse(location, line.url) ? new URL(location, line.url).href : "an invalid address";
+  const following = PROFILES.filter(({ followsRedirects }) => followsRedirects?.value).map(({ name }) => name);
+  const finding = {
+    id: "redirects",
+    step: "endpoint",
+    fault: "configuration",
+    what: `The address redirects (${status}) to ${to}. Clients do not send tokens or POST bodies to another address.`,
+    fix: `Enter the final address in the host: ${to}`,
+  } as const;
+  const others = PROFILES.map(({ name }) => name).filter((name) => !following.includes(name));
+  diagnosis.add({ ...finding, severity: "breaks", hosts: others });
+  diagnosis.add({ ...finding, severity: "degrades", hosts: following });
+}
+
+const BASE = { step: "endpoint", severity: "breaks", fault: "configuration" } as const;
+
+function findByText(line: Line, answer: Exchange, message: string): FindingInput | undefined {
+  const { status } = answer;
+  const { hostname } = new URL(line.url);
+  const isAboutHost = reasonOf(answer) === "host-not-allowed" || /\bhost\b/i.test(message);
+  if (status === 421 || ((status === 400 || status === 403) && isAboutHost)) {
+    return {
+      ...BASE,
+      id: "host-refused",
+      what: `The server refuses the host name with which it is called: ${describeExchange(answer)}. A proxy may change the header Host, or end TLS.`,
+      fix: `Let the server accept ${hostname}, or the proxy forward the original Host and X-Forwarded-Proto.`,
+      ours: `Write edge(server, { allowedHosts: [${JSON.stringify(hostname)}] }), or let the proxy forward over https.`,
+    };
+  }
+  if (/already initialized/i.test(message)) {
+    return {
+      id: "second-session",
+      step: "session",
+      severity: "breaks",
+      fault: "server",
+      what: `The server accepts only one session in its life: ${describeExchange(answer)}.`,
+      fix: "Create a transport and a server object for each session.",
+    };
+  }
+  if (status === 406) {
+    return {
+      id: "accept-refused",
+      step: "handshake",
+      severity: "breaks",
+      fault: "server",
+      what: `The server refuses the header Accept of the specification: ${describeExchange(answer)}.`,
+      fix: "Accept application/json and text/event-stream in any order.",
+    };
+  }
+  return undefined;
+}
+
+function findByStatus(answer: Exchange, message: string): FindingInput | undefined {
+  const { status, headers, mediaType } = answer;
+  const isPage = mediaType === "text/html";
+  if ((status === 403 || status === 503) && (isPage || headers.has("cf-mitigated"))) {
+    return {
+      ...BASE,
+      id: "blocked",
+      fault: "network",
+      what: `A firewall or bot protection answers in place of the server (HTTP ${status}).`,
+      fix: "Exclude the path of the endpoint, and the well-known paths, from bot protection and challenges.",
+    };
+  }
+  if (status === 403) {
+    return {
+      id: "refused-403",
+      step: "sign-in",
+      severity: "breaks",
+      fault: "server",
+      what: `A request without a token gets 403${message === "" ? "" : ` (${oneLine(message, 200)})`}. Clients start a sign-in only after 401.`,
+      fix: "Respond to requests without a valid token with 401 and a WWW-Authenticate header with resource_metadata.",
+    };
+  }
+  if (status === 429) {
+    const fix = "Raise the limit for new sessions, or wait for the time in Retry-After and run the doctor again.";
+    return { ...BASE, id: "rate-limited", what: "The server accepts no more requests for now (HTTP 429).", fix };
+  }
+  if (status < 500) return undefined;
+  const what = `The server fails on initialize: ${describeExchange(answer)}.`;
+  const ours = "Run npx mcp-edge check-config, and look at the exception in npx wrangler tail.";
+  const fix = "Look at the exception in the log of the server.";
+  return { ...BASE, fault: "server", id: "server-error", what, fix, ours };
+}
+
+/** Adds what is at the address in place of an endpoint, and the address of an endpoint on the same server. */
+async function addWrongPath(line: Line, answer: Exchange, diagnosis: Diagnosis): Promise<void> {
+  const stream = await exchange(line, { headers: { Accept: "text/event-stream", ...line.headers } });
+  if (isExchange(stream) && stream.status === 200 && stream.mediaType === "text/event-stream") {
+    diagnosis.add({
+      ...BASE,
+      id: "legacy-transport",
+      severity: "degrades",
+      fault: "server",
+      what: "The server only supports the transport HTTP+SSE of 2024-11-05, which hosts are dropping.",
+      fix: "Serve Streamable HTTP at the same address.",
+    });
+    return;
+  }
+  const url = new URL(line.url);
+  const near = url.pathname === "/mcp" ? "/" : "/mcp";
+  const other = { ...line, url: new URL(near, url).href };
+  const found = await initialize(other);
+  const isThere = toConversation(other, found) !== undefined || (isExchange(found) && found.status === 401);
+  const what = `There is no MCP endpoint at ${url.pathname}: ${describeExchange(answer)}, ${answer.mediaType || "without content"}.`;
+  const path = JSON.stringify(url.pathname);
+  diagnosis.add({
+    ...BASE,
+    id: "not-an-endpoint",
+    what,
+    fix: isThere
+      ? `Enter this address in the host: ${other.url}`
+      : "Enter the address of the MCP endpoint, with its path.",
+    ...(isThere ? { ours: `Enter ${other.url} in the host, or write edge(server, { path: ${path} }).` } : {}),
+  });
+}

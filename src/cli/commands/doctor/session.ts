@@ -1,0 +1,145 @@
+/**
+ * The handshake and the session that it opens.
+ *
+ * @module
+ */
+import { isObject } from "../../../core/protocol/jsonrpc.ts";
+import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
+import { PROFILES } from "../../host-profiles/profiles.ts";
+import { ACCEPT, type Conversation, initialize, type Line, post, toConversation } from "./conversation.ts";
+import type { Diagnosis } from "./diagnosis.ts";
+import { describeExchange, isExchange } from "./exchange.ts";
+
+const HANDSHAKE = { step: "handshake", severity: "breaks", fault: "server" } as const;
+const SESSION = { step: "session", severity: "breaks", fault: "server" } as const;
+
+/** A session id that no server has issued. */
+const UNKNOWN_SESSION = "00000000-0000-4000-8000-000000000000";
+
+/** The number of requests that are sent in one session, to find servers with several instances. */
+const REQUESTS = 4;
+
+/** Checks the handshake. Returns false if no request can follow. */
+export async function checkHandshake(conversation: Conversation, diagnosis: Diagnosis): Promise<boolean> {
+  const { line, version } = conversation;
+  if (!SPOKEN_VERSIONS.some((each) => each.version === version && each.era === "legacy")) {
+    diagnosis.add({
+      ...HANDSHAKE,
+      id: "version-unknown",
+      what: `The server chooses the protocol version ${JSON.stringify(version)}, which no released client knows.`,
+      fix: "Choose the version that the client offers, or the newest released one that the server supports.",
+    });
+    return false;
+  }
+  await checkAccepts(line, diagnosis);
+  if (!(await checkVersionHeader(conversation, diagnosis))) return false;
+  const notified = await conversation.notify("notifications/initialized");
+  if (!isExchange(notified) || notified.status >= 300) {
+    const isSignIn = isExchange(notified) && (notified.status === 401 || notified.status === 403);
+    diagnosis.add({
+      ...HANDSHAKE,
+      id: isSignIn ? "token-late" : "initialized-refused",
+      what: `The server refuses notifications/initialized: ${describeExchange(notified)}.`,
+      fix: "Accept notifications with 202 and without a body.",
+    });
+    return !isSignIn;
+  }
+  return true;
+}
+
+/** Sends the `Accept` header of each host whose order of media types differs. */
+async function checkAccepts(line: Line, diagnosis: Diagnosis): Promise<void> {
+  for (const { name, accept } of PROFILES) {
+    if (!accept || accept.value === ACCEPT) continue;
+    const answer = await initialize(line, { Accept: accept.value });
+    const opened = toConversation(line, answer);
+    if (opened) await opened.end();
+    if (!isExchange(answer) || answer.status !== 406) continue;
+    diagnosis.add({
+      ...HANDSHAKE,
+      id: "accept-order",
+      hosts: [name],
+      source: accept.source,
+      what: `The server refuses "Accept: ${accept.value}", and accepts the same media types in another order.`,
+      fix: "Parse the header Accept as a list, in any order.",
+    });
+  }
+}
+
+/** Checks that a session is kept, that a second one can be opened, and how an unknown one is refused. */
+export async function checkSession(conversation: Conversation, diagnosis: Diagnosis): Promise<void> {
+  await checkRequests(conversation, diagnosis);
+  await checkSecondSession(conversation, diagnosis);
+  if (conversation.sessionId !== undefined) await checkUnknownSession(conversation, diagnosis);
+}
+
+async function checkRequests(conversation: Conversation, diagnosis: Diagnosis): Promise<void> {
+  const answers = [];
+  for (let count = 0; count < REQUESTS; count += 1) answers.push((await conversation.request("ping")).answer);
+  const refused = answers.filter((each) => !isExchange(each) || each.status >= 400);
+  const [first] = refused;
+  if (!first) return;
+  const isLost = refused.some((each) => isExchange(each) && (each.status === 404 || each.status === 400));
+  if (refused.length < answers.length || (isLost && conversation.sessionId !== undefined)) {
+    diagnosis.add({
+      ...SESSION,
+      id: "session-lost",
+      what: `The server issued a session id, and refused ${refused.length} of ${answers.length} requests with it: ${describeExchange(first)}.`,
+      fix: "Keep sessions in a store that all instances share, or route the requests of a session to one instance.",
+    });
+  }
+}
+
+/** Returns false if the server refuses the header that every later request has. */
+async function checkVersionHeader(conversation: Conversation, diagnosis: Diagnosis): Promise<boolean> {
+  const { answer } = await conversation.request("ping");
+  if (!isExchange(answer) || answer.status !== 400) return true;
+  const bare = await post(conversation.line, { id: 90, method: "ping" }, sessionOf(conversation));
+  if (!isExchange(bare) || bare.status >= 400) return true;
+  diagnosis.add({
+    ...HANDSHAKE,
+    id: "version-header-refused",
+    what: `The server refuses "MCP-Protocol-Version: ${conversation.version}", the version that it has chosen itself: ${describeExchange(answer)}.`,
+    fix: "Accept the negotiated version in this header, which clients send with every request.",
+  });
+  return false;
+}
+
+function sessionOf({ sessionId }: Conversation): Record<string, string> {
+  return sessionId === undefined ? {} : { "Mcp-Session-Id": sessionId };
+}
+
+async function checkSecondSession({ line }: Conversation, diagnosis: Diagnosis): Promise<void> {
+  const answer = await initialize(line);
+  const second = toConversation(line, answer);
+  if (second) return second.end();
+  // A limit on requests, or a broken connection, says nothing about sessions.
+  if (!isExchange(answer) || answer.status === 429) return;
+  const perCall = PROFILES.find(({ sessionPerCall }) => sessionPerCall?.value);
+  diagnosis.add({
+    ...SESSION,
+    id: "second-session",
+    what: `The server refuses a second session while one is open: ${describeExchange(answer)}.`,
+    fix: `Create a transport and a server object for each session. ${perCall?.title ?? "A host"} opens a session for each call.`,
+    ...(perCall?.sessionPerCall ? { source: perCall.sessionPerCall.source } : {}),
+  });
+}
+
+async function checkUnknownSession(conversation: Conversation, diagnosis: Diagnosis): Promise<void> {
+  const headers = { ...conversation.headers, "Mcp-Session-Id": UNKNOWN_SESSION };
+  const answer = await post(conversation.line, { id: 91, method: "ping" }, headers);
+  if (!isExchange(answer) || answer.status === 404) return;
+  const { status, messages } = answer;
+  const hasError = messages.some((each) => isObject(each.error));
+  if (status < 400 && !hasError) return;
+  const recovering = PROFILES.filter(({ replacesSessionOn }) => replacesSessionOn?.value.includes(status));
+  const isSignIn = status === 401 || status === 403;
+  diagnosis.add({
+    ...SESSION,
+    id: "session-404",
+    severity: isSignIn ? "breaks" : "degrades",
+    hosts: PROFILES.filter((each) => !recovering.includes(each)).map(({ name }) => name),
+    what: `An unknown session gets ${describeExchange(answer)} in place of 404, so clients ${isSignIn ? "ask users to sign in again" : "do not open a new session after a restart of the server"}.`,
+    fix: "Respond with 404 to a session id that the server does not know.",
+  });
+}

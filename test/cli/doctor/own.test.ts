@@ -1,0 +1,135 @@
+/** `mcp-edge doctor` with servers of mcp-edge, over stdio, and its output for people. */
+import { readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { McpServer } from "../../../src/core/index.ts";
+import { type HttpServing, serveHttp } from "../../../src/node/index.ts";
+import { bearer } from "../../../src/worker/access/auth/index.ts";
+import { edge } from "../../../src/worker/index.ts";
+import { NODE } from "../../oracle/node.ts";
+import { cli, SERVER } from "../run.ts";
+import { doctor, idsOf, plant, TOOL, tokenOf } from "./planted.ts";
+
+const ISSUER = "https://login.example.com";
+
+function createServer(): McpServer {
+  const server = new McpServer({ name: "weather", version: "1.0.0" });
+  server.tool("forecast", { description: "Returns the weather" }, () => "sunny");
+  server.prompt("ask", {}, () => "Hello");
+  server.resource("weather:stations", { name: "stations" }, () => "none");
+  return server;
+}
+
+const start = (app: Parameters<typeof serveHttp>[0]) => serveHttp(app, { port: 0, log: () => undefined });
+
+describe("a server of mcp-edge", () => {
+  let open: HttpServing;
+  let closed: HttpServing;
+  beforeAll(async () => {
+    open = await start(edge(createServer(), { allowedOrigins: ["https://app.example.com"] }));
+    closed = await start(edge(createServer(), { use: [bearer({ issuer: ISSUER, jwks: { keys: [] } })] }));
+  });
+  afterAll(async () => {
+    await open?.close();
+    await closed?.close();
+  });
+
+  test("has no findings in either era, and is recognized", async () => {
+    const report = await doctor(`${open.origin}/mcp`, "--call", "forecast", "--origin", "https://app.example.com");
+    expect(idsOf(report)).toEqual([]);
+    expect(report).toMatchObject({
+      code: 0,
+      usesMcpEdge: true,
+      toolsSize: expect.stringMatching(/^\d+ bytes, roughly \d+ tokens$/),
+    });
+  });
+
+  test("gets the option that admits a page", async () => {
+    const report = await doctor(`${open.origin}/mcp`, "--origin", "https://other.example.com");
+    expect(report.findings).toMatchObject([
+      { id: "cors-preflight", fix: 'Write edge(server, { allowedOrigins: ["https://other.example.com"] }).' },
+    ]);
+  });
+
+  test("gets the option for another audience, and the issuer's unreachable metadata", async () => {
+    const token = tokenOf({ iss: ISSUER, aud: "https://api.example.com", exp: Date.now() });
+    const report = await doctor(`${closed.origin}/mcp`, "--header", `Authorization: Bearer ${token}`);
+    expect(report.usesMcpEdge).toBe(true);
+    expect(report.findings.map(({ id }) => id)).toContain("token-audience");
+    const { fix } = report.findings.find(({ id }) => id === "token-audience") ?? {};
+    expect(fix).toContain('bearer({ audience: "https://api.example.com" })');
+  });
+});
+
+describe("a server over stdio", () => {
+  test("has no findings, and is not checked for hosts that start no processes", async () => {
+    const report = await doctor("--", ...SERVER);
+    expect(idsOf(report)).toEqual([]);
+    expect(report.hosts.find(({ host }) => host === "chatgpt")).toMatchObject({ outcome: "unreachable" });
+    expect(report.hosts.find(({ host }) => host === "cursor")).toMatchObject({ outcome: "works" });
+  });
+
+  test("is found if it cannot be started, or writes logs to standard output", async () => {
+    expect((await doctor("--", "no-such-program")).findings).toMatchObject([
+      { id: "process-failed", fault: "configuration", what: expect.stringContaining("was not found") },
+    ]);
+    const noisy = `
+      console.log("listening");
+      const lines = require("node:readline").createInterface({ input: process.stdin });
+      lines.on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        const results = {
+          initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "a", version: "1" } },
+          "tools/list": { tools: [] },
+        };
+        const answer = results[method] ? { result: results[method] } : { error: { code: -32601, message: "no" } };
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+      });`;
+    expect(idsOf(await doctor("--", NODE, "-e", noisy))).toEqual(["output-mixed degrades"]);
+  });
+});
+
+describe("the output for people", () => {
+  const run = (...args: readonly string[]) =>
+    cli(["doctor", ...args], { cwd: tmpdir(), env: { XDG_CONFIG_HOME: "/nowhere" } });
+
+  test("has a line for each host, the size of the list, and the findings with their sources", async () => {
+    await using server = await plant({ tools: [{ ...TOOL, name: "files.read" }] });
+    const { code, stdout } = await run(server.url, "--host", "cursor", "--host", "codex", "--host", "claude");
+    expect(code).toBe(3);
+    expect(stdout).toContain("Cursor        ✓ works\n");
+    expect(stdout).toContain("Codex         ✗ breaks at limits: name-characters\n");
+    expect(stdout).toContain("Claude (web)  - needs a public https: address, so it was not checked\n");
+    expect(stdout).toMatch(/\ntools\/list: \d+ bytes, roughly \d+ tokens\n/);
+    expect(stdout).toContain("breaks name-characters (limits; fault of the host)\n");
+    expect(stdout).toContain("  → Rename the tool; write _ in place of a dot.\n");
+    expect(stdout).toContain("  Source: https://github.com/openai/codex/issues/8174 (2025-12-17)\n");
+  });
+
+  test("cleans and cuts what a server says, and does not contain tokens, even if it is cut", async () => {
+    const message = `\u001b[2JBearer another-token-456 ${"x".repeat(125)} secret-token-123${"x".repeat(9_000)}`;
+    await using server = await plant({
+      reply: () => ({ status: 400, body: { jsonrpc: "2.0", id: 1, error: { code: -32000, message } } }),
+    });
+    const { stdout } = await run(server.url, "--header", "Authorization: Bearer secret-token-123");
+    expect(stdout).toContain("handshake-refused");
+    expect(stdout).not.toContain("\u001b");
+    expect(stdout).not.toContain("secret-token");
+    expect(stdout).not.toContain("another-token-456");
+    expect(stdout.length).toBeLessThan(5_000);
+  });
+});
+
+test("the guide names every finding", () => {
+  const folders = ["src/cli/commands/doctor", "src/cli/host-profiles"].map((each) =>
+    join(import.meta.dirname, "../../..", each),
+  );
+  const source = folders
+    .flatMap((folder) => readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8")))
+    .join();
+  const ids = [...source.matchAll(/\b(?:id: |exceeded\()"([a-z\d-]+)"/g)].map(([, id]) => id);
+  expect(ids.length).toBeGreaterThan(60);
+  const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/doctor.md"), "utf8");
+  expect(ids.filter((id) => !guide.includes(`\`${id}\``))).toEqual([]);
+});
