@@ -5,12 +5,24 @@
  */
 import type { HookTools } from "../protocol/execution.ts";
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
-import type { RequestDescription } from "../protocol/request-description.ts";
+import type { RequestDescription, RequestFacts } from "../protocol/request-description.ts";
 
 /** A request or custom notification, as hooks see it. `result` or `error` is set once `next()` has settled. */
 export interface RequestData<Env = unknown> extends Omit<RequestDescription, "requestId">, HookTools<Env> {
   /** Absent for a notification. */
   readonly requestId?: RequestId;
+  /** The `_meta` of the request or notification, as the client sent it, with members such as `traceparent`. */
+  readonly meta: JsonObject;
+  /**
+   * The HTTP request. Absent over stdio. In the object of a session or a task, it is present only if the server is a
+   * function.
+   */
+  readonly http?: RequestFacts | undefined;
+  /**
+   * Identifies the session of a legacy client in logs and traces. It is not the session id, and does not give access to the
+   * session. Absent without a session, and for `initialize`.
+   */
+  readonly session?: string | undefined;
   /** The params of a notification. */
   readonly params?: JsonObject;
   /** The result, once `next()` has returned it. */

@@ -166,7 +166,7 @@ export function redact(
 /** The part of a {@link RequestContext} that a custom notification needs. */
 export type DeliveryContext = Pick<
   RequestContext,
-  "client" | "env" | "principal" | "execution" | "http" | "limits" | "onError" | "context" | "endpointHooks"
+  "client" | "env" | "principal" | "execution" | "http" | "session" | "limits" | "onError" | "context" | "endpointHooks"
 >;
 
 /**

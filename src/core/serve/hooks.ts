@@ -11,26 +11,44 @@ import {
   JsonText,
   type RequestId,
 } from "../protocol/jsonrpc.ts";
+import { readMeta } from "../protocol/lifecycle.ts";
 import { describeRequest } from "../protocol/request-description.ts";
 
 /** Returns the data of a request for `around` and `onRequestEnd`. */
 export function hookData(
-  context: HookContext & { readonly registry: Reporter; readonly request: JSONRPCRequest },
+  context: HookContext & Arrival & { readonly registry: Reporter; readonly request: JSONRPCRequest },
 ): RequestData & { readonly requestId: RequestId } {
+  const { request, client, principal, registry } = context;
   return {
-    ...describeRequest(context.request, context.client, context.principal),
-    ...hookTools(context.registry, context.request, context),
+    ...describeRequest(request, client, principal),
+    ...arrival(request, context),
+    ...hookTools(registry, request, context),
   };
+}
+
+/** How a message reached the server. */
+type Arrival = Pick<RequestData, "http" | "session">;
+
+function arrival({ params }: JSONRPCNotification, { http, session }: Arrival) {
+  return { meta: readMeta(params), http, session };
 }
 
 /** Returns the data of a notification for `around`. */
 export function notificationData(
   registry: Registry,
-  { method, params = {} }: JSONRPCNotification,
-  context: HookContext,
+  message: JSONRPCNotification,
+  context: HookContext & Arrival,
 ): RequestData {
+  const { method, params = {} } = message;
   const { client, principal } = context;
-  return { method, params, client, principal, ...hookTools(registry, { method }, context) };
+  return {
+    method,
+    params,
+    client,
+    principal,
+    ...arrival(message, context),
+    ...hookTools(registry, { method }, context),
+  };
 }
 
 /** The part of a request or notification that has hooks. */

@@ -98,9 +98,10 @@ export function watchSessions(
 }
 
 function watched(session: FoundSession, ended: () => Promise<void>): FoundSession {
-  const { client, isNew } = session;
+  const { client, name, isNew } = session;
   return {
     client,
+    name,
     isNew,
     admit: async () => {
       const isAlive = await session.admit();
