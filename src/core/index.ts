@@ -73,6 +73,7 @@ export type {
   CallerFacts,
   ContextFunction,
   Definition,
+  RequestFacts,
   ServerOptions,
   SubscribeHook,
   SubscriptionContext,
@@ -125,7 +126,7 @@ export { ErrorCode } from "./protocol/jsonrpc.ts";
 export type { Limits } from "./protocol/limits.ts";
 export { DEFAULT_LIMITS } from "./protocol/limits.ts";
 export type { LoggingLevel } from "./protocol/logging.ts";
-export type { RequestDescription, RequestFacts } from "./protocol/request-description.ts";
+export type { RequestDescription } from "./protocol/request-description.ts";
 export type { Root } from "./protocol/root.ts";
 export type {
   AnySchema,

@@ -6,12 +6,13 @@
 import type { EndpointHooks } from "../core/define/hook-types.ts";
 import type { Registry } from "../core/define/registry.ts";
 import type { McpServer } from "../core/define/server.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
 import type { ChangeSource } from "../core/protocol/change-notifications.ts";
 import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
-import type { RequestDescription, RequestFacts } from "../core/protocol/request-description.ts";
+import type { RequestDescription } from "../core/protocol/request-description.ts";
 import type { Era } from "../core/protocol/versions.ts";
 import type { MethodTable, Once, RunRounds } from "../core/run/request-context.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
@@ -231,8 +232,6 @@ export interface LegacyPost {
   readonly isBatch: boolean;
   readonly client: ClientFacts;
   readonly form: AcceptedForm;
-  /** Identifies the session in logs and traces, if there is one. */
-  readonly session?: string;
 }
 
 /** A POST that names a session. */

@@ -249,9 +249,8 @@ export class Endpoint implements SessionEndpoint {
     return this.serveHere({ messages, isBatch, form, client: new ClientFacts(rules, {}) }, admitted);
   }
 
-  serveHere(post: LegacyPost, admitted: Admitted): Response | Promise<Response> {
-    const { messages, isBatch, form, client, session } = post;
-    return serveLegacy(messages, isBatch, { ...this.#common(client, admitted), form, session });
+  serveHere({ messages, isBatch, form, client }: LegacyPost, admitted: Admitted): Response | Promise<Response> {
+    return serveLegacy(messages, isBatch, { ...this.#common(client, admitted), form });
   }
 
   /**

@@ -7,6 +7,7 @@
 
 import { type Asker, unavailableAsker } from "../core/ask/asker.ts";
 import type { Registry } from "../core/define/registry.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
 import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { CancelledError } from "../core/protocol/errors.ts";
@@ -20,7 +21,6 @@ import {
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
-import type { RequestFacts } from "../core/protocol/request-description.ts";
 import type { RequestContext } from "../core/run/request-context.ts";
 import { dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import type { AcceptedForm } from "./headers.ts";

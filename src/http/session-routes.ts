@@ -63,7 +63,7 @@ async function post(gateway: SessionGateway, call: SessionCall): Promise<Reply> 
   // Lists and pings need no handler: if the session is alive, this isolate serves them from compiled definitions.
   if (messages.every((parsed) => isServedHere(admitted.registry, parsed))) {
     if (!(await session.admit())) return refuse(SESSION_UNKNOWN, id);
-    return endpoint.serveHere({ messages, isBatch, form, client, session: session.name }, admitted);
+    return endpoint.serveHere({ messages, isBatch, form, client }, admitted);
   }
   const outcome = await session.post({ messages, isBatch, form, request: toPlainRequest(admitted, endpoint) });
   if (!outcome) return refuse(SESSION_UNKNOWN, id);

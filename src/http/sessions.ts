@@ -87,8 +87,6 @@ export interface SessionNotifications {
 /** One session. Each method resolves undefined or false when the session has ended. */
 export interface FoundSession {
   readonly client: ClientFacts;
-  /** Identifies the session in logs and traces. */
-  readonly name: string;
   /** Whether it was opened less than a minute ago, so that its use by this principal need not be recorded. */
   readonly isNew: boolean;
   /** Returns whether the session is alive, for requests that need no handler. */

@@ -7,11 +7,12 @@ import type { AroundHook, RequestData, RequestEnd, RequestEndHook } from "../cor
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { ClientFacts } from "../core/protocol/client-facts.ts";
 import { CancelledError, McpError } from "../core/protocol/errors.ts";
-import { ErrorCode, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import { ErrorCode, type JsonObject, type ParsedMessage } from "../core/protocol/jsonrpc.ts";
+import { readMeta } from "../core/protocol/lifecycle.ts";
 import { findRequest } from "../core/protocol/methods.ts";
 import type { RefusedRequest } from "../http/endpoint-types.ts";
 import { definePlugin } from "../worker/contributions.ts";
-import type { Plugin } from "../worker/plugin.ts";
+import type { Contribution, Plugin } from "../worker/plugin.ts";
 import {
   CANCELLED,
   describeMeasurement,
@@ -34,7 +35,7 @@ import {
 import { type Metric, REFUSALS, SERVER_OPERATION, TASK } from "./metrics.ts";
 import { type Recording, type RecordingOptions, toRecording } from "./recording.ts";
 import type { Failure, OpenSpan, SpanStart } from "./spans.ts";
-import { readTraceContext } from "./trace-context.ts";
+import { type RemoteSpan, readTraceContext } from "./trace-context.ts";
 
 /** Options of {@link telemetry}. */
 export interface TelemetryOptions<Env = unknown> extends RecordingOptions<Env> {
@@ -81,8 +82,13 @@ export function telemetry<Env = unknown>(options: TelemetryOptions<Env>): Teleme
   const isLinked = options.callers === "link";
   const overHttp = new ServerSpans<Env>({ ...recording, isLinked, transport: "tcp" });
   const { around, onRequestEnd } = new ServerSpans<Env>({ ...recording, isLinked, transport: "pipe" });
-  const onRefused = (refused: RefusedRequest<Env>) => recordRefusal(recording, refused);
-  const attach = () => ({ around: overHttp.around, onRequestEnd: overHttp.onRequestEnd, onRefused });
+  const contribution: Contribution<Env> = {
+    around: overHttp.around,
+    onRequestEnd: overHttp.onRequestEnd,
+    authorize: ({ request, messages }) => overHttp.arrived(request.headers, messages),
+    onRefused: (refused) => recordRefusal(recording, refused),
+  };
+  const attach = () => contribution;
   return { ...definePlugin<Env>({ name: "telemetry()", attach }), hooks: { around: [around], onRequestEnd } };
 }
 
@@ -103,8 +109,20 @@ class ServerSpans<Env> {
   /** The spans of unfinished requests. Request ids are unique for each client. */
   readonly #open = new WeakMap<ClientFacts, Map<unknown, Open>>();
 
+  /** The spans that HTTP requests name, by the params of the messages in them. Not known in the object of a session. */
+  readonly #arrived = new WeakMap<JsonObject, RemoteSpan>();
+
   constructor(recording: ServerRecording) {
     this.#recording = recording;
+  }
+
+  /** Notes the span that an HTTP request names. */
+  arrived(headers: Headers, messages: readonly ParsedMessage[]): undefined {
+    const span = readHeaders(headers);
+    if (!span) return;
+    for (const each of messages)
+      if ("message" in each && "params" in each.message && each.message.params)
+        this.#arrived.set(each.message.params, span);
   }
 
   readonly around: AroundHook<Env> = (data, next) =>
@@ -123,8 +141,7 @@ class ServerSpans<Env> {
 
   #start(data: RequestData<Env>): SpanStart {
     const { transport, contents, isLinked } = this.#recording;
-    const { client, meta, http, session, taskId, tool } = data;
-    const header = (name: string) => http?.headers.get(name) ?? undefined;
+    const { client, params, session, taskId, tool } = data;
     const input = contents && tool !== undefined ? toContents(data.arguments) : undefined;
     return {
       name: toSpanName(data),
@@ -139,9 +156,9 @@ class ServerSpans<Env> {
         }),
         ...(input === undefined ? {} : { "gen_ai.tool.call.arguments": input }),
       },
-      parent: readTraceContext(meta),
+      parent: readTraceContext(readMeta(params)),
       isLinked,
-      transport: readTraceContext({ traceparent: header("traceparent"), tracestate: header("tracestate") }),
+      transport: params && this.#arrived.get(params),
     };
   }
 
@@ -186,6 +203,10 @@ class ServerSpans<Env> {
   }
 }
 
+function readHeaders(headers: Headers): RemoteSpan | undefined {
+  return readTraceContext({ traceparent: headers.get("traceparent"), tracestate: headers.get("tracestate") });
+}
+
 /** Returns the outcome that `onRequestEnd` reports. */
 function outcomeOf<Env>({ outcome, errorCode }: RequestEnd<Env>): Outcome {
   if (outcome === "cancelled") return CANCELLED;
@@ -219,10 +240,7 @@ function recordRefusal<Env>(recording: Recording, refused: RefusedRequest<Env>):
       name: known.method,
       kind: "server",
       attributes: { ...describeOperation(message, protocolVersion, "tcp"), ...toAttributes(about) },
-      transport: readTraceContext({
-        traceparent: request.headers.get("traceparent"),
-        tracestate: request.headers.get("tracestate"),
-      }),
+      transport: readHeaders(request.headers),
       startedAtMs,
     };
     recording.spans.run(start, (span) => finish(span, known, outcome));

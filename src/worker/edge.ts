@@ -7,11 +7,11 @@
 import { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
 import { REGISTRY } from "../core/define/server.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import { KitError } from "../core/protocol/errors.ts";
-import type { RequestFacts } from "../core/protocol/request-description.ts";
 import { Endpoint } from "../http/endpoint.ts";
 import type { RefusedRequest, RegistrySource, ServerSource } from "../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";

@@ -6,10 +6,10 @@
  */
 import type { EndpointHooks } from "../core/define/hook-types.ts";
 import type { Registry } from "../core/define/registry.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import type { RequestFacts } from "../core/protocol/request-description.ts";
 import type { Once, RunRounds } from "../core/run/request-context.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { LegacyTaskBackend } from "../core/tasks/legacy/legacy-task-result.ts";

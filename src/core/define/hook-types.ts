@@ -5,26 +5,19 @@
  */
 import type { HookTools } from "../protocol/execution.ts";
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
-import type { RequestDescription, RequestFacts } from "../protocol/request-description.ts";
+import type { RequestDescription } from "../protocol/request-description.ts";
 
 /** A request or custom notification, as hooks see it. `result` or `error` is set once `next()` has settled. */
 export interface RequestData<Env = unknown> extends Omit<RequestDescription, "requestId">, HookTools<Env> {
   /** Absent for a notification. */
   readonly requestId?: RequestId;
-  /** The `_meta` of the request or notification, as the client sent it, with members such as `traceparent`. */
-  readonly meta: JsonObject;
+  /** The params, as the client sent them. Their `_meta` has members such as `traceparent`. */
+  readonly params?: JsonObject | undefined;
   /**
-   * The HTTP request. Absent over stdio. In the object of a session or a task, it is present only if the server is a
-   * function.
-   */
-  readonly http?: RequestFacts | undefined;
-  /**
-   * Identifies the session of a legacy client in logs and traces. It is not the session id, and does not give access to the
-   * session. Absent without a session, and for `initialize`.
+   * Identifies the session in logs and traces, for requests that the object of a session serves. It is not the session id, and
+   * does not give access to the session.
    */
   readonly session?: string | undefined;
-  /** The params of a notification. */
-  readonly params?: JsonObject;
   /** The result, once `next()` has returned it. */
   result?: JsonObject;
   /** The exception, once `next()` has thrown it. */
@@ -47,7 +40,7 @@ export type AroundHook<Env = unknown> = (
 ) => Promise<JsonObject | readonly unknown[] | string | number | boolean | null>;
 
 /** A finished request. */
-export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error" | "requestId" | "params"> {
+export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error" | "requestId"> {
   /** The id that the client gave the request. */
   readonly requestId: RequestId;
   /**

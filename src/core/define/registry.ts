@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import type { QuestionReporter } from "../ask/asked-by.ts";
 import { quote } from "../basics/quote.ts";
 import { ChangeBus, type ChangeNotification, LIST_KINDS, type ListKind } from "../protocol/change-notifications.ts";
@@ -14,7 +13,6 @@ import { type ErrorContext, type ErrorReporter, runDetached } from "../protocol/
 import { describeType, KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ServerIdentity, TransportFeatures } from "../protocol/lifecycle.ts";
-import type { RequestFacts } from "../protocol/request-description.ts";
 import { uriKey } from "../protocol/uri.ts";
 import { type ServedVersions, serveVersions, type VersionRules } from "../protocol/versions.ts";
 import type { CacheableMethod, CacheHint } from "./cache-hint.ts";
@@ -30,6 +28,7 @@ import {
   type ContextFunction,
   checkServerOptions,
   type Definition,
+  type RequestFacts,
   type ServerOptions,
 } from "./server-options.ts";
 import type { CompiledTool } from "./tool.ts";

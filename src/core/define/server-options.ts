@@ -11,7 +11,6 @@ import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { checkFunction } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { CLIENT_REQUESTS } from "../protocol/methods.ts";
-import type { RequestFacts } from "../protocol/request-description.ts";
 import type { CacheableMethod, CacheHint } from "./cache-hint.ts";
 import type { ContextOf } from "./handler-context.ts";
 import type { AroundHook, RequestEndHook } from "./hook-types.ts";
@@ -25,6 +24,14 @@ export type Definition<Env> =
   | PromptDefinition<Env>
   | ResourceDefinition<Env>
   | ResourceTemplateDefinition<Env>;
+
+/** An HTTP request without its body; a web `Request` is one. */
+export interface RequestFacts {
+  /** The URL of the request. */
+  readonly url: string;
+  /** The headers of the request. Names are case-insensitive. */
+  readonly headers: { get(name: string): string | null };
+}
 
 /** The caller for which `definitions` and `visible` decide. */
 export interface CallerFacts<Env> {

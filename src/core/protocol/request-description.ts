@@ -9,14 +9,6 @@ import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "./jsonrpc.t
 import { findRequest } from "./methods.ts";
 import { normalUri } from "./uri.ts";
 
-/** An HTTP request without its body; a web `Request` is one. */
-export interface RequestFacts {
-  /** The URL of the request. */
-  readonly url: string;
-  /** The headers of the request. Names are case-insensitive. */
-  readonly headers: { get(name: string): string | null };
-}
-
 /** A request, its client, and the tool, prompt or resource that it names. */
 export interface RequestDescription {
   /** The method, such as `tools/call`. */

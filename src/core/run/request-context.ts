@@ -6,13 +6,13 @@
 import type { HandlerRequest } from "../define/handler-context.ts";
 import type { EndpointHooks } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
+import type { RequestFacts } from "../define/server-options.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
 import type { Execution, StartTimer } from "../protocol/execution.ts";
 import type { JsonObject, JsonText } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import type { RequestName } from "../protocol/methods.ts";
-import type { RequestFacts } from "../protocol/request-description.ts";
 import type { KeyRing } from "../seal/key-ring.ts";
 import type { Round, RoundsOutcome } from "./round.ts";
 

@@ -11,44 +11,24 @@ import {
   JsonText,
   type RequestId,
 } from "../protocol/jsonrpc.ts";
-import { readMeta } from "../protocol/lifecycle.ts";
 import { describeRequest } from "../protocol/request-description.ts";
 
-/** Returns the data of a request for `around` and `onRequestEnd`. */
-export function hookData(
-  context: HookContext & Arrival & { readonly registry: Reporter; readonly request: JSONRPCRequest },
-): RequestData & { readonly requestId: RequestId } {
-  const { request, client, principal, registry } = context;
-  return {
-    ...describeRequest(request, client, principal),
-    ...arrival(request, context),
-    ...hookTools(registry, request, context),
-  };
-}
+/** A request or a notification with what its hooks need. */
+type HookedMessage<M> = HookContext & {
+  readonly registry: Reporter;
+  readonly request: M;
+  readonly session?: string | undefined;
+};
 
-/** How a message reached the server. */
-type Arrival = Pick<RequestData, "http" | "session">;
-
-function arrival({ params }: JSONRPCNotification, { http, session }: Arrival) {
-  return { meta: readMeta(params), http, session };
-}
-
-/** Returns the data of a notification for `around`. */
-export function notificationData(
-  registry: Registry,
-  message: JSONRPCNotification,
-  context: HookContext & Arrival,
-): RequestData {
-  const { method, params = {} } = message;
-  const { client, principal } = context;
-  return {
-    method,
-    params,
-    client,
-    principal,
-    ...arrival(message, context),
-    ...hookTools(registry, { method }, context),
-  };
+/** Returns the data of a request for `around` and `onRequestEnd`, or of a custom notification for `around`. */
+export function hookData(context: HookedMessage<JSONRPCRequest>): RequestData & { readonly requestId: RequestId };
+export function hookData(context: HookedMessage<JSONRPCNotification>): RequestData;
+export function hookData(context: HookedMessage<JSONRPCNotification>): RequestData {
+  const { client, principal, registry, session } = context;
+  // A notification has no id.
+  const request = context.request as JSONRPCRequest;
+  const { params } = request;
+  return { ...describeRequest(request, client, principal), params, session, ...hookTools(registry, request, context) };
 }
 
 /** The part of a request or notification that has hooks. */

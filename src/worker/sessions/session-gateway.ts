@@ -117,8 +117,7 @@ export class DurableSessionGateway implements SessionGateway {
     const namespace = objects.namespace(env);
     try {
       const id = namespace.idFromString(objectId);
-      const opened = { caller, isNew, name: `${objectId} ${caller.session}` };
-      return new DurableSession(opened, objects, () => objects.get(namespace, id));
+      return new DurableSession(caller, isNew, objects, () => objects.get(namespace, id));
     } catch {
       // The id belongs to another class or account with the same key, so it is not a session of this server.
       return undefined;
@@ -153,19 +152,13 @@ export class DurableSessionGateway implements SessionGateway {
 /** A session in its Durable Object. Each request uses a new stub. */
 class DurableSession implements FoundSession {
   readonly client: ClientFacts;
-  readonly name: string;
   readonly isNew: boolean;
   readonly #caller: Caller;
   readonly #objects: RoleObjects<SessionRpc>;
   readonly #stub: () => ObjectStub;
 
-  constructor(
-    { caller, isNew, name }: { readonly caller: Caller; readonly isNew: boolean; readonly name: string },
-    objects: RoleObjects<SessionRpc>,
-    stub: () => ObjectStub,
-  ) {
+  constructor(caller: Caller, isNew: boolean, objects: RoleObjects<SessionRpc>, stub: () => ObjectStub) {
     this.client = toClient(caller);
-    this.name = name;
     this.isNew = isNew;
     this.#caller = caller;
     this.#objects = objects;

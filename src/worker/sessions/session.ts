@@ -331,7 +331,7 @@ export class Session implements HttpSseSession {
     this.#caller = caller;
     const registry = await services.serverFor(post.request, env, principal);
     const methods = hasNotifications ? this.#subscribing : undefined;
-    // As in `FoundSession`, so that the Worker and the object use the same name.
+    // Unique among all objects of the endpoint.
     const session = `${this.#host.ctx.id} ${this.#number}`;
     const context: LegacyContext = {
       registry,

@@ -98,10 +98,9 @@ export function watchSessions(
 }
 
 function watched(session: FoundSession, ended: () => Promise<void>): FoundSession {
-  const { client, name, isNew } = session;
+  const { client, isNew } = session;
   return {
     client,
-    name,
     isNew,
     admit: async () => {
       const isAlive = await session.admit();
