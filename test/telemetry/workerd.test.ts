@@ -1,5 +1,7 @@
+// @module-tag long
 /** `telemetry()` on workerd: the spans that a tail Worker receives. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { until } from "../../src/testing/until.ts";
 import type { Members } from "../http/messages.ts";
 import { LegacyClient, ModernClient, readAnswer } from "../worker/client.ts";
 import { TaskClient } from "../worker/task-client.ts";
@@ -58,8 +60,9 @@ describe("a modern client", () => {
 
   test("that disconnects gets a span of a cancelled call", async () => {
     const controller = new AbortController();
-    const call = client().call("wait", {}, { signal: controller.signal, progressToken: "p" });
-    await (await call).body?.getReader().read();
+    const call = client().call("wait", {}, { signal: controller.signal });
+    call.catch(() => undefined);
+    await until("the tool runs", async () => (await (await fetch(url("/started"))).json()) === true);
     controller.abort();
     expect(await tailed.take(1)).toMatchObject([
       { name: "tools/call wait", attributes: { "error.type": "cancelled" } },
@@ -125,15 +128,18 @@ describe("a client with a session", () => {
     expect(span?.attributes["mcp.session.id"]).not.toBe(ids[0]);
   });
 
-  test("that cancels a call gets a span of a cancelled call", async () => {
+  // workerd drops what a span of an object records after the request to the object has returned, as it does once a call streams.
+  test("that cancels a call that streams is measured, but the end of its span is lost", async () => {
     const client = await LegacyClient.open(url(), { version: "2025-11-25" });
     await tailed.take(1);
     const call = client.call("wait", {}, { id: 77, progressToken: "p" });
     await (await call).body?.getReader().read();
     await client.notify("notifications/cancelled", { requestId: 77 });
-    expect(await tailed.take(1)).toMatchObject([
-      { name: "tools/call wait", isInObject: true, attributes: { "error.type": "cancelled" } },
-    ]);
+    const ends: Members[] = [];
+    await until("the end is measured", async () => ends.push(...(await read("/measured"))) > 1);
+    expect(ends.at(-1)).toMatchObject({ attributes: { "gen_ai.tool.name": "wait", "error.type": "cancelled" } });
+    await readAnswer(client.call("echo", {}));
+    expect((await tailed.take(1)).map(({ name }) => name)).toEqual(["tools/call echo"]);
   });
 
   test("that sends a custom notification gets a span for it", async () => {
