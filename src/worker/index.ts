@@ -33,6 +33,8 @@ export { anonymous, authenticate, definePlugin } from "./contributions.ts";
 export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";
 export type { EdgeOptions } from "./edge-options.ts";
+export type { HealthOptions, HealthReport, IsolateState, LastError, LastRefusal } from "./health/index.ts";
+export { health } from "./health/index.ts";
 export type { McpObject, McpObjectClass, WithMcpObject } from "./object.ts";
 export { objects } from "./objects.ts";
 export type { PageOptions } from "./page/index.ts";
