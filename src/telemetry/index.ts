@@ -16,9 +16,15 @@
 export type { ClientTelemetryOptions } from "./client.ts";
 export { clientTelemetry } from "./client.ts";
 export type { Measurement, Metric, MetricSink } from "./metrics.ts";
-export type { OpenTelemetry, OpenTelemetryMeter, OpenTelemetryTracer } from "./open-telemetry.ts";
+export type {
+  OpenTelemetry,
+  OpenTelemetryMeter,
+  OpenTelemetrySpan,
+  OpenTelemetrySpanContext,
+  OpenTelemetryTracer,
+} from "./open-telemetry.ts";
 export type { RecordingOptions } from "./recording.ts";
 export type { TelemetryOptions, TelemetryPlugin } from "./server.ts";
 export { telemetry } from "./server.ts";
 export type { Attributes, AttributeValue } from "./spans.ts";
-export type { WorkersTracing } from "./workers-tracing.ts";
+export type { WorkersSpan, WorkersTracing } from "./workers-tracing.ts";

@@ -8,73 +8,51 @@ import type { MetricSink } from "./metrics.ts";
 import type { Attributes, OpenSpan, Spans } from "./spans.ts";
 import { type RemoteSpan, toTraceFields } from "./trace-context.ts";
 
-/** The context of OpenTelemetry. */
-interface OtelContext {
-  getValue(key: symbol): unknown;
-  setValue(key: symbol, value: unknown): OtelContext;
-  deleteValue(key: symbol): OtelContext;
+/** Identifies a span. */
+export interface OpenTelemetrySpanContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** 16 hexadecimal digits. */
+  readonly spanId: string;
+  /** 8 bits; the lowest says whether the trace is recorded. */
+  readonly traceFlags: number;
+  /** The values that other tracing systems add. */
+  readonly traceState?: { serialize(): string };
 }
 
-interface OtelTraceState {
-  set(key: string, value: string): OtelTraceState;
-  unset(key: string): OtelTraceState;
-  get(key: string): string | undefined;
-  serialize(): string;
-}
-
-interface OtelSpanContext {
-  traceId: string;
-  spanId: string;
-  isRemote?: boolean;
-  traceFlags: number;
-  traceState?: OtelTraceState;
-}
-
-interface OtelSpan {
-  spanContext(): OtelSpanContext;
+/** A span of OpenTelemetry. */
+export interface OpenTelemetrySpan {
+  /** Identifies the span. */
+  spanContext(): OpenTelemetrySpanContext;
+  /** Sets attributes. */
   setAttributes(attributes: Record<string, string | number | boolean>): unknown;
-  setStatus(status: { code: number; message?: string }): unknown;
+  /** Sets the status; the code 2 is an error. */
+  setStatus(status: { readonly code: number; readonly message?: string }): unknown;
+  /** Changes the name. */
   updateName(name: string): unknown;
+  /** Records an exception. */
   recordException(exception: Error | string): void;
+  /** Ends the span. */
   end(): void;
-}
-
-interface OtelSpanOptions {
-  kind?: number;
-  attributes?: Record<string, string | number | boolean>;
-  links?: { context: OtelSpanContext }[];
-  startTime?: number;
 }
 
 /** The tracer of OpenTelemetry. */
 export interface OpenTelemetryTracer {
   /** Runs a function within a new span. */
-  startActiveSpan<F extends (span: OtelSpan) => unknown>(
+  startActiveSpan<F extends (span: OpenTelemetrySpan) => unknown>(
     name: string,
-    options: OtelSpanOptions,
-    context: OtelContext,
+    options: object,
+    context: object,
     run: F,
   ): ReturnType<F>;
-}
-
-interface OtelInstrumentOptions {
-  unit?: string;
-  description?: string;
-  advice?: { explicitBucketBoundaries?: number[] };
 }
 
 /** The meter of OpenTelemetry. */
 export interface OpenTelemetryMeter {
   /** Creates a histogram. */
-  createHistogram(
-    name: string,
-    options?: OtelInstrumentOptions,
-  ): { record(value: number, attributes?: Record<string, string | number | boolean>): void };
+  createHistogram(name: string, options: object): { record(value: number, attributes: object): void };
   /** Creates a counter. */
-  createCounter(
-    name: string,
-    options?: OtelInstrumentOptions,
-  ): { add(value: number, attributes?: Record<string, string | number | boolean>): void };
+  createCounter(name: string, options: object): { add(value: number, attributes: object): void };
 }
 
 /** The members of the module `@opentelemetry/api` that are used. */
@@ -82,15 +60,15 @@ export interface OpenTelemetry {
   /** Creates tracers, and reads and writes the span of a context. */
   readonly trace: {
     getTracer(name: string): OpenTelemetryTracer;
-    getSpanContext(context: OtelContext): OtelSpanContext | undefined;
-    setSpanContext(context: OtelContext, spanContext: OtelSpanContext): OtelContext;
+    getSpanContext(context: object): OpenTelemetrySpanContext | undefined;
+    setSpanContext(context: object, spanContext: OpenTelemetrySpanContext): object;
   };
   /** Returns the active context. */
-  readonly context: { active(): OtelContext };
+  readonly context: { active(): object };
   /** Creates meters. */
   readonly metrics: { getMeter(name: string): OpenTelemetryMeter };
   /** Parses a `tracestate`. */
-  createTraceState(raw?: string): OtelTraceState;
+  createTraceState(raw?: string): { serialize(): string };
 }
 
 /** The name of the instrumentation. */
@@ -102,7 +80,7 @@ const ERROR = 2;
 
 /** Records spans with OpenTelemetry. */
 export function openTelemetrySpans(api: OpenTelemetry): Spans {
-  const toContext = (span: RemoteSpan): OtelSpanContext => ({
+  const toContext = (span: RemoteSpan): OpenTelemetrySpanContext & { readonly isRemote: true } => ({
     traceId: span.traceId,
     spanId: span.spanId,
     traceFlags: span.traceFlags,
@@ -121,7 +99,7 @@ export function openTelemetrySpans(api: OpenTelemetry): Spans {
       adopted && ambient,
       start.transport && toContext(start.transport),
     ];
-    const options: OtelSpanOptions = {
+    const options = {
       kind: KINDS[kind],
       attributes: { ...attributes },
       links: linked.flatMap((context) => (context && context.spanId !== adopted?.spanId ? [{ context }] : [])),
@@ -133,7 +111,7 @@ export function openTelemetrySpans(api: OpenTelemetry): Spans {
   return { run };
 }
 
-function openSpan(span: OtelSpan): OpenSpan {
+function openSpan(span: OpenTelemetrySpan): OpenSpan {
   let hasEnded = false;
   return {
     rename: (name) => void span.updateName(name),

@@ -7,12 +7,19 @@
 import type { Attributes, OpenSpan, Spans } from "./spans.ts";
 import { toTraceFields } from "./trace-context.ts";
 
-interface WorkersSpan {
+/** A span of the tracing of Workers. Some versions of the platform lack the optional members. */
+export interface WorkersSpan {
+  /** Identifies the span. */
   spanContext?(): { readonly traceId: string; readonly spanId: string; readonly traceFlags: number };
+  /** Sets attributes. */
   setAttributes(attributes: Record<string, string | number | boolean | undefined>): unknown;
+  /** Records an exception. */
   recordException?(exception: { name: string; message: string; stack?: string }): void;
+  /** Changes the name. */
   updateName?(name: string): unknown;
+  /** Sets the status. */
   setStatus?(status: { code: "error"; message?: string }): unknown;
+  /** Ends the span. */
   end?(): void;
 }
 

@@ -30,6 +30,8 @@ export { type BytesInFlightOptions, limitBytesInFlight } from "./access/rates/by
 export type { AddedBy, AddedClasses, AddsClasses } from "./added-classes.ts";
 export type { ObjectsOptions } from "./bindings.ts";
 export { anonymous, authenticate, definePlugin } from "./contributions.ts";
+export type { DebugOptions } from "./debug/index.ts";
+export { debug } from "./debug/index.ts";
 export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";
 export type { EdgeOptions } from "./edge-options.ts";
