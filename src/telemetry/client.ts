@@ -57,7 +57,8 @@ const OPTIONS: OptionTable<ClientTelemetryOptions> = {
  * ```ts
  * import * as openTelemetry from "@opentelemetry/api";
  *
- * const client = await connect(url, { name: "app", version: "1.0.0", use: [clientTelemetry({ openTelemetry })] });
+ * const use = [clientTelemetry({ openTelemetry })];
+ * const client = await connect("https://example.com/mcp", { name: "app", version: "1.0.0", use });
  * ```
  */
 export function clientTelemetry(options: ClientTelemetryOptions): ClientExtension {

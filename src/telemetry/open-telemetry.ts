@@ -50,9 +50,15 @@ export interface OpenTelemetryTracer {
 /** The meter of OpenTelemetry. */
 export interface OpenTelemetryMeter {
   /** Creates a histogram. */
-  createHistogram(name: string, options: object): { record(value: number, attributes: object): void };
+  createHistogram(
+    name: string,
+    options: object,
+  ): { record(value: number, attributes: Record<string, string | number | boolean>): void };
   /** Creates a counter. */
-  createCounter(name: string, options: object): { add(value: number, attributes: object): void };
+  createCounter(
+    name: string,
+    options: object,
+  ): { add(value: number, attributes: Record<string, string | number | boolean>): void };
 }
 
 /** The members of the module `@opentelemetry/api` that are used. */
