@@ -1,7 +1,7 @@
 import type { JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import type { Limits } from "../core/protocol/limits.ts";
-import { MessageLog } from "../core/protocol/message-log.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
+import { MessageLog } from "../core/serve/message-log.ts";
 
 /** A transport that logs each message that it carries. */
 export class DebugTransport implements Transport {

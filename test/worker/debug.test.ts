@@ -91,17 +91,17 @@ test("serveStdio() with debug writes a line to standard error for each message",
   console.error = (line: string) => void lines.push(line);
   try {
     const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: { a: "secret" } } };
-    input.end(`${JSON.stringify(call)}\n{"jsonrpc":"2.0","method":"notifications/\\u001b[2J"}\n`);
+    input.end(`${JSON.stringify(call)}\n{"jsonrpc":"2.0","method":"notifications/\u009b2J"}\n`);
     await serveStdio(server, { input, output, debug: true });
   } finally {
     console.error = error;
   }
   expect(lines.map((line) => JSON.parse(line).mcp)).toEqual([
     { direction: "in", kind: "request", era: "legacy", method: "tools/call", name: "echo", id: 1, size },
-    { direction: "in", kind: "notification", method: "notifications/\u001b[2J", size },
+    { direction: "in", kind: "notification", method: "notifications/\u009b2J", size },
     { direction: "out", kind: "result", era: "legacy", method: "tools/call", id: 1, size, ms },
   ]);
   expect(lines.join("")).not.toContain("secret");
-  expect(lines.join("")).not.toContain("\u001b");
+  expect(lines.join("")).not.toContain("\u009b");
   expect(JSON.parse(String(output.read())).id).toBe(1);
 });

@@ -7,7 +7,7 @@ import type { MiddlewareHandler } from "hono";
 import { pause } from "../../core/basics/pause.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { checkFunction } from "../../core/protocol/errors.ts";
-import { MessageLog } from "../../core/protocol/message-log.ts";
+import { MessageLog } from "../../core/serve/message-log.ts";
 
 /** Options of {@link debug}. */
 export interface DebugOptions {

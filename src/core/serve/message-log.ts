@@ -5,9 +5,9 @@
  * @module
  */
 import { printable } from "../basics/quote.ts";
-import { isObject, type JsonObject, type RequestId } from "./jsonrpc.ts";
-import { hasEnvelope } from "./lifecycle.ts";
-import { describeSubject } from "./request-description.ts";
+import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { hasEnvelope } from "../protocol/lifecycle.ts";
+import { describeSubject } from "../protocol/request-description.ts";
 
 /** `in`: the server received the message. `out`: it sent the message. */
 export type Direction = "in" | "out";
