@@ -5,6 +5,7 @@
  */
 import type { ClientExtension, ExtensionContext } from "../client/api/extensions.ts";
 import type { IncomingRequest, Next, OutgoingRequest } from "../client/api/wrapped-requests.ts";
+import type { ServerFacts } from "../client/requests/results.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import { CancelledError, KitError, McpError } from "../core/protocol/errors.ts";
 import type { JsonObject, RequestId } from "../core/protocol/jsonrpc.ts";
@@ -49,7 +50,8 @@ const OPTIONS: OptionTable<ClientTelemetryOptions> = {
  * passes the span on in the `_meta` of the request, so that the span of the server belongs to the same trace. Questions of
  * the server get spans too.
  *
- * Put it last in `use`: extensions that come after it, such as `cache()`, work within its spans.
+ * Put it last in `use` to record only requests that are sent. An extension that comes later, such as `cache()`, works within
+ * its spans.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @see MCP 2026-07-28, basic, "OpenTelemetry trace context"
@@ -105,7 +107,7 @@ class ClientSpans {
     return spans.run(start, async (span) => {
       const startedAtMs = performance.now();
       const { outcome, settle } = await this.#run(span, operation, () => next(withContext(request, span)));
-      const { protocolVersion } = this.#context.client.server;
+      const protocolVersion = this.#facts?.protocolVersion;
       const attributes = {
         ...describeMeasurement(operation, outcome, protocolVersion, this.#transport),
         ...this.#address,
@@ -125,12 +127,17 @@ class ClientSpans {
     });
   }
 
+  /** The facts about the server. Undefined until the connection is open; a server may ask earlier. */
+  get #facts(): ServerFacts | undefined {
+    return this.#context.client.server as ServerFacts | undefined;
+  }
+
   get #transport(): NetworkTransport {
-    return this.#context.client.server.transport === "pipe" ? "pipe" : "tcp";
+    return this.#facts?.transport === "pipe" ? "pipe" : "tcp";
   }
 
   #start(operation: Operation, kind: SpanStart["kind"], params?: JsonObject): SpanStart {
-    const { protocolVersion } = this.#context.client.server;
+    const protocolVersion = this.#facts?.protocolVersion;
     const isShown = this.#recording.contents && operation.tool !== undefined;
     const input = isShown ? toContents(params?.arguments) : undefined;
     return {
@@ -167,7 +174,7 @@ class ClientSpans {
 
   /** Measures the connection, unless it was never opened. */
   #ended(durationMs: number): void {
-    const { server } = this.#context.client as { readonly server?: ExtensionContext["client"]["server"] };
+    const server = this.#facts;
     if (!server) return;
     const about = { "mcp.protocol.version": server.protocolVersion, "network.transport": this.#transport };
     this.#recording.measure(CLIENT_SESSION, durationMs / 1000, { ...toAttributes(about), ...this.#address });

@@ -35,7 +35,7 @@ async function serve(
 
 const TOKEN = { authorization: "Bearer right" };
 
-test("answers with the status alone by default, to everyone, also if the endpoint refuses everyone", async () => {
+test("responds with only the status by default, to everyone, even if the endpoint refuses everyone", async () => {
   await using place = await serve({}, [authenticate(() => null)]);
   const response = await place.get("/healthz", TOKEN);
   expect(response.status).toBe(200);

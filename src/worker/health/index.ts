@@ -85,7 +85,7 @@ export interface LastRefusal {
 const OPTIONS: OptionTable<HealthOptions<never>> = { path: null, server: null, token: null };
 
 /**
- * Adds a route that answers 200 while the Worker runs, as a plugin of `edge()`. It does not call objects, does not need a
+ * Adds a route that responds with 200 while the Worker runs, as a plugin of `edge()`. It does not call objects, does not need a
  * caller that is authenticated, and does not check the configuration. By default it reveals only the status.
  *
  * @throws {KitError} `options-invalid` naming the option.
