@@ -33,8 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/telemetry/trace-context.ts",
     find: "(?!0{32})",
     replace: "",
-    tests: ["test/telemetry/node.test.ts"],
-    title: "zeros",
+    tests: ["test/telemetry/trace-context.test.ts"],
   },
   {
     id: "telemetry-link-callers",
