@@ -30,6 +30,8 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "worker/workflows": "tasks that Workflows run",
   "worker/page":
     "the page for browsers: `http/page.ts` writes it, with the lines for curl, the Inspector and Claude Code; `mcp-edge dev` prints it as text",
+  "worker/debug": "a line in the log for each message",
+  "worker/health": "a route that says whether the Worker runs, and what its isolate is doing",
   "worker/token-store": "an object that keeps the tokens of clients in Workers",
   "page-app/api": "the routes of the recorder",
   "page-app/state":

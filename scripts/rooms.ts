@@ -59,6 +59,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ["http", "look", "core"],
     packages: ["cloudflare:*", "hono", "hono/*"],
   },
+  telemetry: {
+    holds:
+      "spans and metrics of servers and clients, by OpenTelemetry's conventions for MCP; it imports neither OpenTelemetry nor the tracing of Workers, but receives them",
+    rooms: ["worker", "client", "http", "core"],
+    packages: [],
+  },
   "authorization-server": {
     holds: "the authorization server, which is also a client of identity providers",
     rooms: ["worker", "client", "safe", "http", "look", "core"],

@@ -35,6 +35,7 @@ export interface LegacyContext {
   readonly principal: Principal | undefined;
   readonly env: unknown;
   readonly http: RequestFacts | undefined;
+  readonly session?: RequestContext["session"];
   /** Keeps the background work of hooks running. */
   readonly execution: RequestContext["execution"];
   readonly endpoint: string;

@@ -10,6 +10,7 @@ import { checkOptions, type OptionTable } from "../core/protocol/check-options.t
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
+import { DebugTransport } from "./debug-transport.ts";
 import type { EnvOptions } from "./env-options.ts";
 import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
@@ -22,9 +23,20 @@ export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "inp
   readonly env?: Env;
   /** Limits that override the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
+  /**
+   * Whether a line of JSON is written to standard error for each message: direction, kind, era, method, tool or prompt, id, error
+   * code, size and time, and never the contents. @default false
+   */
+  readonly debug?: boolean;
 }
 
-const OPTIONS: OptionTable<ServeStdioOptions<unknown>> = { input: null, output: null, env: null, limits: null };
+const OPTIONS: OptionTable<ServeStdioOptions<unknown>> = {
+  input: null,
+  output: null,
+  env: null,
+  limits: null,
+  debug: null,
+};
 
 /**
  * Serves a server on standard input and output. Supports clients of both eras, and requests that are piped in by hand.
@@ -45,7 +57,8 @@ export async function serveStdio<Env>(
   const { messages, giveBack } = options.output ? { messages: options.output, giveBack: undefined } : takeStdout();
   try {
     const transport = new StdioServerTransport({ output: messages, ...(input ? { input } : {}) });
-    const connection = await serveTransport(server, transport, { env, onError: logError, limits });
+    const carried = options.debug ? new DebugTransport(transport, (line) => console.error(line)) : transport;
+    const connection = await serveTransport(server, carried, { env, onError: logError, limits });
     await transport.ended;
     await connection.idle();
     await connection.close();

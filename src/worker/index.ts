@@ -30,9 +30,13 @@ export { type BytesInFlightOptions, limitBytesInFlight } from "./access/rates/by
 export type { AddedBy, AddedClasses, AddsClasses } from "./added-classes.ts";
 export type { ObjectsOptions } from "./bindings.ts";
 export { anonymous, authenticate, definePlugin } from "./contributions.ts";
+export type { DebugOptions } from "./debug/index.ts";
+export { debug } from "./debug/index.ts";
 export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";
 export type { EdgeOptions } from "./edge-options.ts";
+export type { HealthOptions, HealthReport, IsolateState, LastError, LastRefusal } from "./health/index.ts";
+export { health } from "./health/index.ts";
 export type { McpObject, McpObjectClass, WithMcpObject } from "./object.ts";
 export { objects } from "./objects.ts";
 export type { PageOptions } from "./page/index.ts";

@@ -92,8 +92,8 @@ function check(imported: readonly string[], options: object): ReturnType<typeof 
   return runToolQuietly("tsc", ["-p", PROJECT]);
 }
 
-/** The entries of code that runs in Workers only. */
-const FOR_WORKERS = /^\.\/(worker|authorization-server|recorder)/;
+/** The entries of code that runs in Workers only, and the entry with a plugin of `edge()`, whose type mentions types of Workers. */
+const FOR_WORKERS = /^\.\/(worker|authorization-server|recorder|telemetry)/;
 
 test("entries without Workers type-check in a project that has only the types of Node", () => {
   for (const name of ["@types/node", "undici-types"]) link(name);

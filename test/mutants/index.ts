@@ -7,6 +7,7 @@ import { MUTANTS as REPLAY } from "./lists/replay.ts";
 import { MUTANTS as SEALING } from "./lists/sealing.ts";
 import { MUTANTS as SIGNING_IN } from "./lists/signing-in.ts";
 import { MUTANTS as STRANGERS } from "./lists/strangers.ts";
+import { MUTANTS as TELEMETRY } from "./lists/telemetry.ts";
 import { MUTANTS as TOKENS } from "./lists/tokens.ts";
 import type { Mutant } from "./mutant.ts";
 
@@ -20,6 +21,7 @@ export const LISTS: Readonly<Record<string, readonly Mutant[]>> = {
   sealing: SEALING,
   "signing-in": SIGNING_IN,
   strangers: STRANGERS,
+  telemetry: TELEMETRY,
   tokens: TOKENS,
 };
 

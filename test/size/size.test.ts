@@ -85,6 +85,13 @@ test("dpop(), rates() and audit() are bundled only in programs that import them"
   }
 });
 
+test("telemetry(), debug() and health() are bundled only in programs that import them", async () => {
+  for (const program of ["stateless", "durable", "auth", "client"]) {
+    const { modules } = await sizeOf(`test/size/${program}.ts`);
+    expect(modules.filter((path) => /^src\/(telemetry|worker\/(debug|health))\/|message-log/.test(path))).toEqual([]);
+  }
+});
+
 test("an authorization server bundles only the identity providers that it imports, and none for development", async () => {
   const { modules } = await sizeOf("test/size/authorization-server.ts");
   expect(modules.filter((path) => /authorization-server\/dev|identity\/(github|own-login)/.test(path))).toEqual([]);

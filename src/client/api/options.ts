@@ -178,6 +178,7 @@ const REQUEST_OPTIONS: Readonly<Record<keyof RequestOptions, Range | null>> = {
   fresh: null,
   idempotencyKey: null,
   onResumeToken: null,
+  onRequestId: null,
   meta: null,
 };
 

@@ -28,6 +28,8 @@ export interface SentRequestOptions {
   readonly onAcknowledged?: ((params: JsonObject) => void) | undefined;
   /** Receives the id of each event from which the stream can be resumed, and the id of the request. */
   readonly onEventId?: ((eventId: string, id: RequestId) => void) | undefined;
+  /** Receives the id of the request. */
+  readonly onRequestId?: ((id: RequestId) => void) | undefined;
   /** The request of another connection whose stream is resumed. If present, no request is sent. */
   readonly resume?: { readonly id: RequestId; readonly lastEventId: string } | undefined;
   /** The link to use. @default the current link */
@@ -124,6 +126,7 @@ export class RequestSender {
     }
     const call: OpenRequest = { id, token, link, options };
     this.#open.add(call);
+    options.onRequestId?.(id);
     try {
       const send: SendOptions = { signal, headers, onEventId: onEventId && ((eventId) => onEventId(eventId, id)) };
       const sent = resume ? link.resume?.(request, resume.lastEventId, send) : link.request(request, send);

@@ -283,6 +283,7 @@ export class ServerConnection implements ClientConnection {
           resetTimeoutOnProgress,
           progressToken: options.progressToken ?? (needsProgress || undefined),
           headers: this.rules.era === "modern" ? parts.headers?.() : undefined,
+          onRequestId: options.onRequestId,
           onEventId: options.onResumeToken && this.#createTokens(link, method, options.onResumeToken),
         });
         if (this.#assumed) this.#assumed.isUnconfirmed = false;

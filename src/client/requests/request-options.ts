@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { JsonObject, RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { Progress } from "./results.ts";
 
 /** The options of one request. */
@@ -31,6 +31,11 @@ export interface RequestOptions {
    * the server assigns ids to its events.
    */
   readonly onResumeToken?: (token: string) => void;
+  /**
+   * Receives the JSON-RPC id of each message that is sent for the request: more than one if it is repeated, or sent again with
+   * answers to questions.
+   */
+  readonly onRequestId?: (id: RequestId) => void;
   /** Members of the request's `_meta`, such as `traceparent`. */
   readonly meta?: JsonObject;
 }

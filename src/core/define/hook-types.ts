@@ -11,8 +11,13 @@ import type { RequestDescription } from "../protocol/request-description.ts";
 export interface RequestData<Env = unknown> extends Omit<RequestDescription, "requestId">, HookTools<Env> {
   /** Absent for a notification. */
   readonly requestId?: RequestId;
-  /** The params of a notification. */
-  readonly params?: JsonObject;
+  /** The params, as the client sent them. Their `_meta` has members such as `traceparent`. */
+  readonly params?: JsonObject | undefined;
+  /**
+   * Identifies the session in logs and traces, for requests that the object of a session serves. It is not the session id, and
+   * does not give access to the session.
+   */
+  readonly session?: string | undefined;
   /** The result, once `next()` has returned it. */
   result?: JsonObject;
   /** The exception, once `next()` has thrown it. */
@@ -35,7 +40,7 @@ export type AroundHook<Env = unknown> = (
 ) => Promise<JsonObject | readonly unknown[] | string | number | boolean | null>;
 
 /** A finished request. */
-export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error" | "requestId" | "params"> {
+export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error" | "requestId"> {
   /** The id that the client gave the request. */
   readonly requestId: RequestId;
   /**

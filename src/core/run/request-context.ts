@@ -22,6 +22,8 @@ export interface RequestContext extends HandlerRequest {
   readonly registry: Registry;
   /** The HTTP request that contained it, if there is one. */
   readonly http?: RequestFacts | undefined;
+  /** Identifies the legacy session in logs and traces. It is not the session id. */
+  readonly session?: string | undefined;
   /**
    * The name of the endpoint, to which states and cursors are bound. Absent if there is only one endpoint, as over
    * stdio.

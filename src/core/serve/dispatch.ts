@@ -24,7 +24,7 @@ import { findRequest, type RequestName } from "../protocol/methods.ts";
 import { describeNotification, describeSubject } from "../protocol/request-description.ts";
 import type { MethodTable, RequestContext, Serve } from "../run/request-context.ts";
 import { isAnswering } from "../run/run-rounds.ts";
-import { hookData, listAroundHooks, notificationData, type RequestWork, runAround } from "./hooks.ts";
+import { hookData, listAroundHooks, type RequestWork, runAround } from "./hooks.ts";
 import { METHODS, serveCustom } from "./methods.ts";
 import { listElicitationIds } from "./subscriptions.ts";
 import { withinTime } from "./with-context.ts";
@@ -166,7 +166,7 @@ export function redact(
 /** The part of a {@link RequestContext} that a custom notification needs. */
 export type DeliveryContext = Pick<
   RequestContext,
-  "client" | "env" | "principal" | "execution" | "http" | "limits" | "onError" | "context" | "endpointHooks"
+  "client" | "env" | "principal" | "execution" | "http" | "session" | "limits" | "onError" | "context" | "endpointHooks"
 >;
 
 /**
@@ -196,7 +196,7 @@ export function takeCustomNotification(
       });
     const around = listAroundHooks(registry, context);
     if (around.length === 0) await runHandler();
-    else await runAround(around, notificationData(registry, message, context), runHandler);
+    else await runAround(around, hookData({ ...context, registry, request: message }), runHandler);
   };
   const handled = handle().catch((error: unknown) => registry.report(error, describeNotification(message), onError));
   // The response does not wait for the handler, so without this the platform could stop it.

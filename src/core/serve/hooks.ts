@@ -13,24 +13,22 @@ import {
 } from "../protocol/jsonrpc.ts";
 import { describeRequest } from "../protocol/request-description.ts";
 
-/** Returns the data of a request for `around` and `onRequestEnd`. */
-export function hookData(
-  context: HookContext & { readonly registry: Reporter; readonly request: JSONRPCRequest },
-): RequestData & { readonly requestId: RequestId } {
-  return {
-    ...describeRequest(context.request, context.client, context.principal),
-    ...hookTools(context.registry, context.request, context),
-  };
-}
+/** A request or a notification with what its hooks need. */
+type HookedMessage<M> = HookContext & {
+  readonly registry: Reporter;
+  readonly request: M;
+  readonly session?: string | undefined;
+};
 
-/** Returns the data of a notification for `around`. */
-export function notificationData(
-  registry: Registry,
-  { method, params = {} }: JSONRPCNotification,
-  context: HookContext,
-): RequestData {
-  const { client, principal } = context;
-  return { method, params, client, principal, ...hookTools(registry, { method }, context) };
+/** Returns the data of a request for `around` and `onRequestEnd`, or of a custom notification for `around`. */
+export function hookData(context: HookedMessage<JSONRPCRequest>): RequestData & { readonly requestId: RequestId };
+export function hookData(context: HookedMessage<JSONRPCNotification>): RequestData;
+export function hookData(context: HookedMessage<JSONRPCNotification>): RequestData {
+  const { client, principal, registry, session } = context;
+  // A notification has no id.
+  const request = context.request as JSONRPCRequest;
+  const { params } = request;
+  return { ...describeRequest(request, client, principal), params, session, ...hookTools(registry, request, context) };
 }
 
 /** The part of a request or notification that has hooks. */

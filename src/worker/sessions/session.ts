@@ -331,6 +331,8 @@ export class Session implements HttpSseSession {
     this.#caller = caller;
     const registry = await services.serverFor(post.request, env, principal);
     const methods = hasNotifications ? this.#subscribing : undefined;
+    // Unique among all objects of the endpoint.
+    const session = `${this.#host.ctx.id} ${this.#number}`;
     const context: LegacyContext = {
       registry,
       limits,
@@ -343,6 +345,7 @@ export class Session implements HttpSseSession {
       principal,
       endpoint,
       client,
+      session,
       // The handshake of HTTP+SSE does not declare tasks, so their methods are added only for other clients.
       methods: (stream?.disconnect && services.extend?.(methods, env, client, this)) ?? methods,
       logging: {
@@ -356,7 +359,7 @@ export class Session implements HttpSseSession {
       recording: durable && this.#durableCalls?.recordingOf(durable),
       awaitElicitations: (ids) => this.#notifications.awaitElicitations(ids, caller),
       replay: services.replay?.rounds,
-      once: services.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
+      once: services.once?.(env, session, durable?.stream),
       // Only clients of versions with priming events reconnect.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
       onHandling: (handled) => this.#handlers.count(handled),

@@ -1,0 +1,52 @@
+import type { JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
+import type { Limits } from "../core/protocol/limits.ts";
+import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
+import { MessageLog } from "../core/serve/message-log.ts";
+
+/** A transport that logs each message that it carries. */
+export class DebugTransport implements Transport {
+  onmessage: ((message: JSONRPCMessage) => void) | undefined;
+  onclose: (() => void) | undefined;
+  onerror: ((error: Error) => void) | undefined;
+  onunreadable: ((problem: UnreadableMessage) => void) | undefined;
+  limits: Limits | undefined;
+  readonly #inner: Transport;
+  readonly #log: MessageLog;
+
+  /** @param write Receives a line of JSON for each message. */
+  constructor(inner: Transport, write: (line: string) => void) {
+    this.#inner = inner;
+    this.#log = new MessageLog(write);
+  }
+
+  start(): Promise<void> {
+    const inner = this.#inner;
+    inner.limits = this.limits;
+    inner.onmessage = (message) => {
+      this.#log.add("in", message);
+      this.onmessage?.(message);
+    };
+    inner.onunreadable = (problem) => {
+      this.#log.add("in", undefined);
+      this.onunreadable?.(problem);
+    };
+    inner.onclose = () => this.onclose?.();
+    inner.onerror = (error) => this.onerror?.(error);
+    return inner.start();
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    this.#log.add("out", message);
+    return this.#inner.send(message);
+  }
+
+  sendText(text: string): Promise<void> {
+    const message = JSON.parse(text) as JSONRPCMessage;
+    this.#log.add("out", message, text.length);
+    return this.#inner.sendText?.(text) ?? this.#inner.send(message);
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}

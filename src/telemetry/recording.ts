@@ -1,0 +1,139 @@
+/**
+ * What `telemetry()` and `clientTelemetry()` have in common: their options, and where spans and measurements go.
+ *
+ * @module
+ */
+import { checkFunction, KitError } from "../core/protocol/errors.ts";
+import { type Metric, type MetricSink, toAnalyticsEngine } from "./metrics.ts";
+import { type OpenTelemetry, openTelemetryMetrics, openTelemetrySpans } from "./open-telemetry.ts";
+import type { Attributes, OpenSpan, Spans } from "./spans.ts";
+import { type WorkersTracing, workersSpans } from "./workers-tracing.ts";
+
+/** Options of `telemetry()` and `clientTelemetry()`. */
+export interface RecordingOptions<Env = unknown> {
+  /**
+   * The tracing of Workers, which records the spans: `tracing` of the module `cloudflare:workers`.
+   *
+   * @default no spans, unless `openTelemetry` is set
+   */
+  readonly tracing?: WorkersTracing;
+  /**
+   * The API of OpenTelemetry, which records the spans and, unless `metrics` is set, the measurements: all members of the
+   * module `@opentelemetry/api`.
+   *
+   * @default no spans, unless `tracing` is set
+   */
+  readonly openTelemetry?: OpenTelemetry;
+  /**
+   * A function that receives each measurement, or the name of an Analytics Engine binding. An exception of the function is
+   * logged. A data point has the tool or the method as its index, the name of the metric and its attributes as blobs, and
+   * the value as its double.
+   *
+   * @default the histograms of `openTelemetry`
+   */
+  readonly metrics?: MetricSink<Env> | { readonly analyticsEngine: string };
+  /**
+   * Whether the spans of tool calls contain the arguments and the result, which may be personal or secret.
+   *
+   * @default false
+   */
+  readonly contents?: boolean;
+}
+
+/** Where spans and measurements go. */
+export interface Recording {
+  readonly spans: Spans;
+  readonly contents: boolean;
+  /** Records a measurement. Never throws. */
+  measure(metric: Metric, value: number, attributes: Attributes, env?: unknown): void;
+}
+
+/**
+ * Returns where spans and measurements go.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function toRecording(where: string, options: RecordingOptions<never>): Recording {
+  const { tracing, openTelemetry, metrics, contents = false } = options;
+  if (typeof metrics !== "object") checkFunction(`${where}: metrics`, metrics);
+  if (!tracing && !openTelemetry && !metrics) {
+    throw new KitError(
+      "options-invalid",
+      `${where} has nothing to write to. Pass tracing (of the module cloudflare:workers), openTelemetry or metrics.`,
+    );
+  }
+  if (tracing && openTelemetry) {
+    throw new KitError("options-invalid", `${where}: tracing and openTelemetry both record spans; pass one of them.`);
+  }
+  const spans = openTelemetry ? openTelemetrySpans(openTelemetry) : tracing ? workersSpans(tracing) : NO_SPANS;
+  // The function receives the `env` of the server with whose type it was declared.
+  const sink = (typeof metrics === "object" ? toAnalyticsEngine(metrics.analyticsEngine) : metrics) as
+    | MetricSink
+    | undefined;
+  const measured = sink ?? (openTelemetry && openTelemetryMetrics(openTelemetry));
+  return {
+    spans: safely(spans),
+    contents,
+    measure: (metric, value, attributes, env) => {
+      const lost = (error: unknown) => console.error("mcp-edge: a measurement was lost", error);
+      try {
+        const sent = measured?.({ ...metric, value, attributes }, env);
+        if (sent instanceof Promise) sent.catch(lost);
+      } catch (error) {
+        lost(error);
+      }
+    },
+  };
+}
+
+const NO_SPAN: OpenSpan = {
+  rename: () => undefined,
+  set: () => undefined,
+  fail: () => undefined,
+  end: () => undefined,
+  fields: () => undefined,
+};
+
+const NO_SPANS: Spans = { run: (_, work) => work(NO_SPAN) };
+
+/** Returns spans whose failures are logged, so that they do not make an operation fail. */
+function safely(spans: Spans): Spans {
+  return {
+    run: <T>(start: Parameters<Spans["run"]>[0], work: (span: OpenSpan) => T): T => {
+      let done: { readonly value: T } | undefined;
+      const run = (span: OpenSpan): T => {
+        done = { value: work(quiet(span)) };
+        return done.value;
+      };
+      try {
+        return spans.run(start, run);
+      } catch (error) {
+        if (done) return done.value;
+        report(error);
+        return run(NO_SPAN);
+      }
+    },
+  };
+}
+
+function quiet(span: OpenSpan): OpenSpan {
+  const attempt = <T>(act: () => T): T | undefined => {
+    try {
+      return act();
+    } catch (error) {
+      report(error);
+      return undefined;
+    }
+  };
+  return {
+    rename: (name) => attempt(() => span.rename(name)),
+    set: (attributes) => attempt(() => span.set(attributes)),
+    fail: (failure) => attempt(() => span.fail(failure)),
+    end: () => attempt(() => span.end()),
+    fields: () => attempt(() => span.fields()),
+  };
+}
+
+function report(error: unknown): void {
+  console.error("mcp-edge: a span could not be recorded", error);
+}

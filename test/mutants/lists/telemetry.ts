@@ -1,0 +1,71 @@
+/** Spans, metrics, the health route and the debug log. */
+import type { Mutant } from "../mutant.ts";
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    id: "telemetry-contents",
+    reason: "Spans would contain the arguments of every call, which may be personal or secret.",
+    file: "src/telemetry/server.ts",
+    find: "const input = contents && tool !== undefined",
+    replace: "const input = tool !== undefined",
+    tests: ["test/telemetry/node.test.ts"],
+  },
+  {
+    id: "telemetry-cancelled-span",
+    reason: "The span of a cancelled call would end when its handler returns, and look like a success.",
+    file: "src/telemetry/server.ts",
+    find: 'const open = outcome === "cancelled" ?',
+    replace: 'const open = outcome === "ok" ?',
+    tests: ["test/telemetry/node.test.ts"],
+    title: "cancelled",
+  },
+  {
+    id: "telemetry-unknown-methods",
+    reason: "A caller could create any number of series by calling methods that do not exist.",
+    file: "src/telemetry/conventions.ts",
+    find: "if (errorCode === ErrorCode.MethodNotFound) return { method: OTHER };",
+    replace: "",
+    tests: ["test/telemetry/node.test.ts"],
+  },
+  {
+    id: "telemetry-traceparent-zeros",
+    reason: "A trace id of zeros, which is not valid, would become the parent.",
+    file: "src/telemetry/trace-context.ts",
+    find: "(?!0{32})",
+    replace: "",
+    tests: ["test/telemetry/trace-context.test.ts"],
+  },
+  {
+    id: "telemetry-link-callers",
+    reason: "Every caller could decide to which trace the spans of a public server belong.",
+    file: "src/telemetry/open-telemetry.ts",
+    find: "const adopted = start.isLinked ? undefined : parent;",
+    replace: "const adopted = parent;",
+    tests: ["test/telemetry/node.test.ts"],
+    title: "callers: link",
+  },
+  {
+    id: "health-missing-secret",
+    reason: "Without the secret, everyone could read the state with the token undefined.",
+    file: "src/worker/health/index.ts",
+    find: 'if (typeof secret !== "string" || secret === "" || header === undefined) return false;',
+    replace: "if (header === undefined) return false;",
+    tests: ["test/worker/health.test.ts"],
+  },
+  {
+    id: "health-wrong-secret",
+    reason: "Everyone could read the state of the isolate.",
+    file: "src/worker/health/index.ts",
+    find: "return given === right;",
+    replace: "return true;",
+    tests: ["test/worker/health.test.ts"],
+  },
+  {
+    id: "debug-control-characters",
+    reason: "A client could write escape sequences to the terminal of the operator.",
+    file: "src/core/serve/message-log.ts",
+    find: "printable(JSON.stringify({ mcp: this.#describe(direction, value, size) }))",
+    replace: "JSON.stringify({ mcp: this.#describe(direction, value, size) })",
+    tests: ["test/worker/debug.test.ts"],
+  },
+];
