@@ -62,18 +62,15 @@ export async function runDeploys(options: DeploysOptions, tally: Tally): Promise
       while (next < first + count) {
         const seed = next++;
         const script = deploysScriptOf(seed);
-        const [{ tally: own, trace }, ...others] = await Promise.all([
-          run(script, world),
-          ...(seed % 2 === 0 ? [useOwnClient(seed, world)] : []),
-          ...(seed % 3 === 0 ? [keepAll(seed, world)] : []),
-        ]);
-        const all = [own, ...others.filter((each) => each instanceof Tally)];
-        if (seed % 4 === 0) all.push(await runReleased(seed, world, { clients: NEWEST, faults: DEPLOYS }));
+        const parts: Promise<Tally>[] = [runScript(script, world, report)];
+        if (seed % 2 === 0) parts.push(useOwnClient(seed, world));
+        if (seed % 3 === 0) parts.push(keepAll(seed, world));
+        const all = await Promise.all(parts.map(orBroken));
+        if (seed % 4 === 0) all.push(await orBroken(runReleased(seed, world, { clients: NEWEST, faults: DEPLOYS })));
         for (const each of all) {
           tally.add(each);
           for (const { violation, what } of each.violations) report(`  seed ${seed}: ${violation}: ${what}`);
         }
-        if (own.violations.length > 0) report(`seed ${seed}:\n${JSON.stringify(script)}\n${trace.join("\n")}`);
       }
       const after = new Tally();
       await world.expire(after);
@@ -86,17 +83,34 @@ export async function runDeploys(options: DeploysOptions, tally: Tally): Promise
   await Promise.all(Array.from({ length: Math.min(worlds, count) }, work));
 }
 
+/** Runs a script, and reports its trace if there is a violation. */
+async function runScript(script: Script, world: World, report: (text: string) => void): Promise<Tally> {
+  const { tally, trace } = await run(script, world);
+  const { length } = tally.violations;
+  if (length > 0) report(`seed ${script.seed}:\n${JSON.stringify(script)}\n${trace.join("\n")}`);
+  return tally;
+}
+
+/** Returns a violation for a client that could not even be opened. */
+function orBroken(work: Promise<Tally>): Promise<Tally> {
+  return work.catch((error: unknown) => {
+    const tally = new Tally();
+    tally.violate("broken", String(error).slice(0, 400));
+    return tally;
+  });
+}
+
 /** Calls tools with the client of this package, in both eras. */
 async function useOwnClient(seed: number, { origin }: World): Promise<Tally> {
   const tally = new Tally();
   const protocolVersions = [seed % 4 === 0 ? "2025-11-25" : "2026-07-28"] as const;
   const options = { name: "own", version: "1.0.0", protocolVersions, timeoutMs: HANG_MS, probeTimeoutMs: HANG_MS };
   const open = () => connect(`${origin}/roomy`, options as never);
-  const client = await insist(tally, "connect", open);
+  const client = await insist(tally, open);
   for (let call = 1; call <= 12; call += 1) {
     const key = `own ${seed}.${call}`;
     const steps = [{ kind: "say", count: 2, size: 10, turns: false }];
-    const { content } = await insist(tally, key, () => client.callTool("play", { key, steps }));
+    const { content } = await insist(tally, () => client.callTool("play", { key, steps }));
     tally.count("answers");
     if (!JSON.stringify(content).includes(`${key} 2`)) tally.violate("broken", `${key}: ${JSON.stringify(content)}`);
     await delay(60);
@@ -106,7 +120,7 @@ async function useOwnClient(seed: number, { origin }: World): Promise<Tally> {
 }
 
 /** Repeats work that a reset may interrupt. */
-async function insist<T>(tally: Tally, what: string, work: () => Promise<T>): Promise<T> {
+async function insist<T>(tally: Tally, work: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + HANG_MS;
   for (;;) {
     try {
@@ -114,7 +128,6 @@ async function insist<T>(tally: Tally, what: string, work: () => Promise<T>): Pr
     } catch (error) {
       if (Date.now() > deadline) throw error;
       tally.count("repeats");
-      void what;
       await delay(30);
     }
   }
@@ -128,13 +141,13 @@ async function keepAll(seed: number, { origin }: World): Promise<Tally> {
     work().catch((error: unknown) => tally.violate(violation, `${seed} ${what}: ${String(error).slice(0, 400)}`));
   await Promise.all([
     guard("signed-out", "refresh", async () => {
-      let token = await insist(tally, "sign-in", () => signIn(target));
+      let token = await insist(tally, () => signIn(target));
       for (let turn = 0; turn < 8; turn += 1) {
-        const answer = await insist(tally, "refresh", () => refresh(target, token));
+        const answer = await insist(tally, () => refresh(target, token));
         tally.count("refreshes");
         token = String(answer.refresh_token);
         const headers = { authorization: `Bearer ${String(answer.access_token)}` };
-        await insist(tally, "call", async () => {
+        await insist(tally, async () => {
           const status = await statusOf(target, headers);
           if (status === 401) tally.violate("signed-out", `${seed}: a new token was refused`);
           else if (status !== 200) throw new Error(`${status}`);
@@ -148,7 +161,7 @@ async function keepAll(seed: number, { origin }: World): Promise<Tally> {
       const outcomes = new Set<string>();
       for (let turn = 0; turn < 8; turn += 1) {
         const meta = { [KEY]: key };
-        await insist(tally, "pay", async () => {
+        await insist(tally, async () => {
           const { text, raw } = await readAnswer(client.call("pay", {}, { meta, headers: ada }));
           if (text === undefined) throw new Error(raw);
           outcomes.add(text);
@@ -159,16 +172,16 @@ async function keepAll(seed: number, { origin }: World): Promise<Tally> {
     }),
     guard("lost", "task", async () => {
       const client = new TaskClient(target.url("/all"), { headers: ada });
-      const id = await insist(tally, "start", () => client.start("later", { how: "ask" }));
+      const id = await insist(tally, () => client.start("later", { how: "ask" }));
       await delay(300);
-      const asked = await insist(tally, "question", () => client.reaches(id, "input_required"));
-      await insist(tally, "answer", () =>
+      const asked = await insist(tally, () => client.reaches(id, "input_required"));
+      await insist(tally, () =>
         client.update(
           id,
           answersTo(asked, () => "Ada"),
         ),
       );
-      const done = await insist(tally, "task", () => client.reaches(id, "completed"));
+      const done = await insist(tally, () => client.reaches(id, "completed"));
       if (!textOf(done).startsWith("Ada ")) tally.violate("lost", `${seed}: a task ended with ${textOf(done)}`);
     }),
   ]);

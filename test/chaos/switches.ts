@@ -9,6 +9,8 @@ export type BuildName = "old" | "new";
 /** The time in which all objects change, in milliseconds. */
 const SPREAD_MS = 250;
 
+const RESET = "reset because its code was updated";
+
 interface ObjectPlace {
   readonly binding: string;
   /** The id or the name of the object. */
@@ -32,7 +34,7 @@ export class Switches {
   }
 
   /** Lets the Worker change at a random moment, and each of these objects at another. New objects have the new build. */
-  async change(to: BuildName, objects: readonly ObjectPlace[]): Promise<void> {
+  async change(to: BuildName, objects: readonly ObjectPlace[], onReset: () => void): Promise<void> {
     const { objects: before, byId } = this.#chosen;
     await this.choose({ objects: to, byId: Object.fromEntries(objects.map(({ id }) => [id, byId?.[id] ?? before])) });
     const worker = delay(Math.random() * SPREAD_MS).then(() => this.choose({ worker: to }));
@@ -40,7 +42,7 @@ export class Switches {
       await delay(Math.random() * SPREAD_MS);
       await this.choose({ byId: { ...this.#chosen.byId, [id]: to } });
       // The platform resets an object whose code changes. A kill in the meantime has done the same.
-      await this.#worker.abort(binding, id, "reset because its code was updated").catch(() => undefined);
+      await this.#worker.abort(binding, id, RESET).then(onReset, () => undefined);
     });
     await Promise.all([worker, ...changes]);
   }

@@ -88,7 +88,8 @@ export class World {
   async #switch(fault: "deploy" | "rollback", tally: Tally): Promise<void> {
     tally.count("deploys");
     const named = BINDINGS.flatMap((binding) => ["hub:0", "keys:sealing"].map((id) => ({ binding, id })));
-    await this.#switches?.change(fault === "deploy" ? "new" : "old", [...named, ...(await this.homes())]);
+    const objects = [...named, ...(await this.homes())];
+    await this.#switches?.change(fault === "deploy" ? "new" : "old", objects, () => tally.count("aborts"));
   }
 
   async #strikeAll(fault: "hibernate" | "close" | "abort", tally: Tally): Promise<void> {
