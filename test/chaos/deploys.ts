@@ -119,9 +119,12 @@ async function useOwnClient(seed: number, { origin }: World): Promise<Tally> {
   return tally;
 }
 
+/** How long work is repeated, in milliseconds. On a busy machine, a restart takes 12 s. */
+const INSIST_MS = 4 * HANG_MS;
+
 /** Repeats work that a reset may interrupt. */
 async function insist<T>(tally: Tally, work: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + HANG_MS;
+  const deadline = Date.now() + INSIST_MS;
   for (;;) {
     try {
       return await work();
