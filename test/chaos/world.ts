@@ -88,7 +88,8 @@ export class World {
   async #switch(fault: "deploy" | "rollback", tally: Tally): Promise<void> {
     tally.count("deploys");
     const named = BINDINGS.flatMap((binding) => ["hub:0", "keys:sealing"].map((id) => ({ binding, id })));
-    const objects = [...named, ...(await this.homes())];
+    // A kill may come between. It resets all objects as well.
+    const objects = [...named, ...(await this.homes().catch(() => []))];
     await this.#switches?.change(fault === "deploy" ? "new" : "old", objects, () => tally.count("aborts"));
   }
 
