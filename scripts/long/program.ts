@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { chaos } from "./chaos.ts";
+import { chaosDeploys } from "./chaos-deploys.ts";
 import { chaosTasks } from "./chaos-tasks.ts";
 import { cost } from "./cost.ts";
 import { fuzz } from "./fuzz.ts";
@@ -17,6 +18,7 @@ import { tenants } from "./tenants.ts";
 
 const CHECKS: readonly ((command: (name: string) => Command) => unknown)[] = [
   chaos,
+  chaosDeploys,
   chaosTasks,
   fuzz,
   replay,

@@ -13,6 +13,7 @@ import { findCalledTool } from "../core/define/called-tool.ts";
 import type { Registry } from "../core/define/registry.ts";
 import { ClientFacts } from "../core/protocol/client-facts.ts";
 import { runDetached } from "../core/protocol/error-reports.ts";
+import { McpError } from "../core/protocol/errors.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { JSONRPCRequest, RequestId } from "../core/protocol/jsonrpc.ts";
 import { findSender, negotiate } from "../core/protocol/lifecycle.ts";
@@ -294,8 +295,10 @@ export class Endpoint implements SessionEndpoint {
       return await work();
     } catch (error) {
       const correlationId = this.#report(error, "(sessions)");
-      if (error instanceof SessionsUnavailable) return refuse({ reason: "sessions-unavailable", correlationId }, id);
-      return refuse({ reason: "internal", correlationId }, id);
+      // Sessions throw an McpError only if the platform has refused a call of their object.
+      const isUnavailable = error instanceof SessionsUnavailable || McpError.is(error);
+      const refusal = { reason: isUnavailable ? "sessions-unavailable" : "internal", correlationId } as Refusal;
+      return refuse(refusal, id);
     }
   }
 

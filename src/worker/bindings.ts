@@ -4,7 +4,8 @@
  * @module
  */
 import { exports, waitUntil } from "cloudflare:workers";
-import { KitError } from "../core/protocol/errors.ts";
+import { KitError, McpError } from "../core/protocol/errors.ts";
+import { ErrorCode } from "../core/protocol/jsonrpc.ts";
 import { lacksFlag, type Problem } from "./problems.ts";
 import type { RoleName } from "./roles.ts";
 
@@ -93,24 +94,25 @@ export class RoleObjects<Rpc> {
     method: K,
     ...args: ArgumentsOf<Rpc[K]>
   ): Promise<ResultOf<Rpc[K]>> {
-    try {
-      // The result is a plain copy, so it does not need to be disposed.
-      return (await stub.callRole(this.#target, method, ...args)) as ResultOf<Rpc[K]>;
-    } catch (error) {
-      throw translateError(error, this.#reference);
-    }
+    // The result is a plain copy, so it does not need to be disposed.
+    return this.#translated(() => stub.callRole(this.#target, method, ...args)) as Promise<ResultOf<Rpc[K]>>;
   }
 
   /** Requests a WebSocket. Throws the same errors as {@link call}. */
   async dial(stub: ObjectStub, headers: Readonly<Record<string, string>>): Promise<Response> {
-    let response: Response;
+    const response = await this.#translated(() =>
+      stub.fetch(this.#url, { headers: { Upgrade: "websocket", ...headers } }),
+    );
+    if (response.status === MISDIRECTED) throw new KitError("binding-crossed", await response.text());
+    return response;
+  }
+
+  async #translated<T>(ask: () => Promise<T>): Promise<T> {
     try {
-      response = await stub.fetch(this.#url, { headers: { Upgrade: "websocket", ...headers } });
+      return await ask();
     } catch (error) {
       throw translateError(error, this.#reference);
     }
-    if (response.status === MISDIRECTED) throw new KitError("binding-crossed", await response.text());
-    return response;
   }
 }
 
@@ -220,10 +222,19 @@ export function ownsClass(reference: ObjectReference): boolean {
   return owners.get(reference.className) === reference;
 }
 
-/** Returns the error to throw: `binding-crossed` if `edge()` did not create the object's class, or else the error itself. */
-function translateError(error: unknown, { className, binding }: ObjectReference): unknown {
-  const text = error instanceof Error ? error.message : "";
-  if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;
-  const message = `[class-wrong] The class ${className}${binding ? `, or the class of the binding "${binding}",` : ""} was not made by edge(). In the main module write: export class ${className} extends app.McpObject {}`;
-  return new KitError("binding-crossed", message, { cause: error });
+/**
+ * Returns the error to throw: `binding-crossed` if `edge()` did not create the object's class, an error that asks the client
+ * to try again if the platform has refused the call or the object's storage, or else the error itself.
+ */
+function translateError(error: unknown, { className }: ObjectReference): unknown {
+  const { message, remote } = error as { readonly message: string; readonly remote?: boolean };
+  if (/does not (implement the method|export a fetch)/.test(message)) {
+    const text = `[class-wrong] The class ${className} was not made by edge(). In the main module write: export class ${className} extends app.McpObject {}`;
+    return new KitError("binding-crossed", text, { cause: error });
+  }
+  // Errors of the object's own code are remote. Its code also passes on the refusals of its storage.
+  if (remote && !/spending cap|_FULL/.test(message)) return error;
+  const text = "Objects are temporarily unavailable. Try again in 5 s.";
+  // The members of the error say whether the call can be repeated.
+  return Object.assign(new McpError(ErrorCode.InternalError, text), error, { cause: error });
 }

@@ -200,6 +200,6 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
 }
 
 function crossed(own: string, called: string): KitError {
-  const message = `A Durable Object of ${own} was called for ${called}. In wrangler.toml, let each binding name the class that its own endpoint exports.`;
+  const message = `A Durable Object of ${own} was called for ${called}. Check the bindings in wrangler.toml.`;
   return new KitError("binding-crossed", message);
 }

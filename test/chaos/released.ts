@@ -42,7 +42,9 @@ const AGAIN = {
 /** Milliseconds that the clients wait for anything. */
 const PATIENCE_MS = 3_000;
 
-const CLIENTS: readonly (readonly [string, () => AnyClient, (url: URL) => unknown])[] = [
+type NewClient = readonly [string, () => AnyClient, (url: URL) => unknown];
+
+const CLIENTS: readonly NewClient[] = [
   ["client 2.4", () => new Client2(ME) as unknown as AnyClient, (url) => new Http2(url, AGAIN)],
   ["sdk 1.32", () => new Client1(ME) as unknown as AnyClient, (url) => new Http1(url, AGAIN)],
   ["sdk 1.22", () => new Client202506(ME) as unknown as AnyClient, (url) => new Http202506(url, AGAIN)],
@@ -51,12 +53,26 @@ const CLIENTS: readonly (readonly [string, () => AnyClient, (url: URL) => unknow
   ["sdk 1.9 over HTTP+SSE", () => new Client2024(ME) as unknown as AnyClient, (url) => new Sse2024(url)],
 ];
 
+/** The newest client of each generation of the official SDK. */
+export const NEWEST: readonly NewClient[] = CLIENTS.slice(0, 2);
+
+const FAULTS: readonly (readonly [number, Fault | undefined])[] = [
+  [3, undefined],
+  [1, "kill"],
+  [1, "abort"],
+  [1, "hibernate"],
+];
+
 /** Runs one client with some concurrent calls. */
-export async function runReleased(seed: number, world: World): Promise<Tally> {
+export async function runReleased(
+  seed: number,
+  world: World,
+  { clients = CLIENTS, faults = FAULTS } = {},
+): Promise<Tally> {
   const tally = new Tally();
   tally.count("released");
   const random = new Random(seed);
-  const [name, newClient, newTransport] = random.pick(CLIENTS.map((each) => [1, each] as const));
+  const [name, newClient, newTransport] = random.pick(clients.map((each) => [1, each] as const));
   await using proxy = await startProxy(world.origin);
   const client = newClient();
   // Errors of the transport are visible in the calls.
@@ -71,12 +87,7 @@ export async function runReleased(seed: number, world: World): Promise<Tally> {
   if (random.chance(0.7)) proxy.cutAfter(random.size(300, 50_000), how);
   await delay(random.int(10, 300));
   tally.count("cuts", proxy.cut(how));
-  const fault = random.pick<Fault | undefined>([
-    [3, undefined],
-    [1, "kill"],
-    [1, "abort"],
-    [1, "hibernate"],
-  ]);
+  const fault = random.pick(faults);
   if (fault) await world.strike(fault, tally);
   await delay(random.int(10, 200));
   proxy.cutAfter(undefined);

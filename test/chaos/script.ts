@@ -76,7 +76,8 @@ export interface ReaderScript {
   readonly stall?: { readonly atMs: number; readonly ms: number };
 }
 
-export type Fault = "hibernate" | "close" | "abort" | "hub" | "kill";
+/** "deploy" and "rollback" change the build of the Worker and of its objects, each at another moment. */
+export type Fault = "hibernate" | "close" | "abort" | "hub" | "kill" | "deploy" | "rollback";
 
 export interface Script {
   readonly seed: number;

@@ -6,6 +6,7 @@ const COUNTED = [
   "kills",
   "evictions",
   "aborts",
+  "deploys",
   "cuts",
   "calls",
   "events",
@@ -18,10 +19,13 @@ const COUNTED = [
   "pruned",
   "expired",
   "released",
+  "refreshes",
+  "repeats",
   "answers",
   "errors",
   "timeouts",
   "lost",
+  "signed-out",
   "duplicated",
   "hanging",
   "broken",
@@ -30,7 +34,7 @@ const COUNTED = [
 export type Counted = (typeof COUNTED)[number];
 
 /** The kinds of violations. */
-export type Violation = "lost" | "duplicated" | "hanging" | "broken";
+export type Violation = "lost" | "signed-out" | "duplicated" | "hanging" | "broken";
 
 export interface Violated {
   readonly violation: Violation;

@@ -1,11 +1,13 @@
 /** A Worker on which scripts run one after the other, and the faults that are injected into it. */
 import { setTimeout as delay } from "node:timers/promises";
+import type { WorkerEntry } from "../../src/testing/bundle.ts";
 import type { StoredState } from "../../src/testing/worker-side.ts";
 import { createTags } from "../../src/worker/sessions/event-id.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import type { Place } from "./ledger.ts";
 import { HANG_MS } from "./peer.ts";
 import type { Fault } from "./script.ts";
+import { Switches } from "./switches.ts";
 import type { Tally } from "./tally.ts";
 
 const BINDINGS = ["McpObject", "TightObject", "SharedObject"] as const;
@@ -21,11 +23,14 @@ export interface WorldOptions {
   readonly ttlMs: number;
   /** Milliseconds for which a stream can be resumed. */
   readonly resumeMs: number;
+  /** A Worker that consists of two builds, between which the faults "deploy" and "rollback" switch. */
+  readonly builds?: { readonly entry: WorkerEntry; readonly objects: readonly string[] };
 }
 
 export class World {
   readonly #workerd: Workerd;
   readonly #options: WorldOptions;
+  readonly #switches: Switches | undefined;
   readonly #known = new Set<string>();
   /** Objects that must be empty in the end. */
   readonly #left: (SessionHome & { readonly name: string; readonly isDeleted: boolean; readonly sinceMs: number })[] =
@@ -36,12 +41,14 @@ export class World {
   private constructor(workerd: Workerd, options: WorldOptions) {
     this.#workerd = workerd;
     this.#options = options;
+    this.#switches = options.builds && new Switches(workerd.worker);
   }
 
   static async start(options: WorldOptions): Promise<World> {
+    const { entry, objects } = options.builds ?? { entry: "test/chaos/fixtures/chaos.ts", objects: BINDINGS };
     const workerd = await Workerd.start({
-      entry: "test/chaos/fixtures/chaos.ts",
-      objects: ["McpObject", "TightObject", "SharedObject"],
+      entry,
+      objects,
       bindings: { MCP_KEYS: newKeys(), TTL_MS: options.ttlMs, RESUME_MS: options.resumeMs },
     });
     return new World(workerd, options);
@@ -65,13 +72,25 @@ export class World {
     if (fault === "kill") {
       tally.count("kills");
       // One after the other, because they use the same port.
-      this.#restarting = this.#restarting.then(() => this.#workerd.worker.restart());
+      this.#restarting = this.#restarting
+        .then(() => this.#workerd.worker.restart())
+        .then(() => this.#switches?.choose());
       return this.#restarting;
     }
     await this.#restarting;
+    if (fault === "deploy" || fault === "rollback") return this.#switch(fault, tally);
     const work = fault === "hub" ? this.#abort("McpObject", "hub:0", tally) : this.#strikeAll(fault, tally);
     // A kill may come between; and eviction waits for calls, some of which wait for later events.
     await Promise.race([work.catch(() => undefined), delay(HANG_MS, undefined, { ref: false })]);
+  }
+
+  /** Replaces the build of the Worker and of each object, in a random order. */
+  async #switch(fault: "deploy" | "rollback", tally: Tally): Promise<void> {
+    tally.count("deploys");
+    const named = BINDINGS.flatMap((binding) => ["hub:0", "keys:sealing"].map((id) => ({ binding, id })));
+    // A kill may come between. It resets all objects as well.
+    const objects = [...named, ...(await this.homes().catch(() => []))];
+    await this.#switches?.change(fault === "deploy" ? "new" : "old", objects, () => tally.count("aborts"));
   }
 
   async #strikeAll(fault: "hibernate" | "close" | "abort", tally: Tally): Promise<void> {

@@ -108,7 +108,7 @@ class ShardSubscription {
     });
     if (!(socket instanceof Response)) return socket;
     if (socket.status === 429) throw new BusyError(await socket.text());
-    throw new Error(`The hub answered ${socket.status} instead of a WebSocket.`);
+    throw new Error(`The hub answered ${socket.status}.`);
   }
 
   async #send(since?: HubPosition): Promise<void> {

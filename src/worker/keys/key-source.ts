@@ -104,7 +104,7 @@ export class KeySource {
     const pending = this.#pending ?? this.#begin(env);
     const settled = new AbortController();
     const late = pause(ANSWER_MS, settled.signal).then(() => {
-      throw this.#failed(pending, new Error(`The object with the sealing keys did not answer within ${ANSWER_MS} ms.`));
+      throw this.#failed(pending, new Error(`The sealing keys did not arrive within ${ANSWER_MS} ms.`));
     });
     // A pending timer would keep a Durable Object from hibernating. After the request has settled, `#failed()` has no
     // effect.

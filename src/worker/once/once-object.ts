@@ -156,8 +156,10 @@ export class OnceObject implements RoleObject {
   }
 
   #put(name: string, claim: Claim): Claim {
-    this.#claims.set(name, claim);
+    const claims = this.#claims;
+    // If the claim cannot be stored, the call may be presented again.
     this.#ctx.storage.kv.put(PREFIX + name, claim);
+    claims.set(name, claim);
     return claim;
   }
 

@@ -143,8 +143,8 @@ export class DurableSessionGateway implements SessionGateway {
   }
 
   async #keys(env: unknown, sealed?: string): Promise<KeyRing> {
-    return this.#keysOf(env, PURPOSE, sealed).catch((cause: unknown) => {
-      throw new SessionsUnavailable(cause instanceof Error ? cause.message : "Sessions are not available.", { cause });
+    return this.#keysOf(env, PURPOSE, sealed).catch((cause: Error) => {
+      throw new SessionsUnavailable(cause.message, { cause });
     });
   }
 }

@@ -120,6 +120,6 @@ export class SessionState {
 /** Returns the client of a caller. @throws {Error} if this object runs an older deploy without its protocol version. */
 export function toClient({ versionIndex, capabilityBits, info }: Caller): ClientFacts {
   const rules = VERSIONS[versionIndex];
-  if (!rules) throw new Error("This object runs an older deploy without that protocol version.");
+  if (!rules) throw new Error("This deploy lacks that protocol version.");
   return new ClientFacts(rules, decodeCapabilities(capabilityBits), info);
 }
