@@ -5,10 +5,12 @@
  */
 import { quote } from "../core/basics/quote.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import { Budget, ExhaustedError } from "./budget.ts";
 import { type Change, type ChangedKind, Changes, type InnerChange, type Severity } from "./changes.ts";
-import { Budget, compareSchemas } from "./compare-schemas.ts";
+import { compareSchemas, NEW_TEXT } from "./compare-schemas.ts";
 import type { Contract, LockedHints, LockedPrompt, LockedTool } from "./contract.ts";
 import { isSame, toSortedText } from "./json.ts";
+import { hasNewText } from "./texts.ts";
 
 /**
  * Returns the changes from one contract to another, in the order of the contract; an empty list if they are equal.
@@ -62,7 +64,21 @@ export function compareTools(before: LockedTool, after: LockedTool, budget: Budg
 function compareOutputs(before: JsonObject | undefined, after: JsonObject | undefined, budget: Budget): InnerChange[] {
   if (before && after) return compareSchemas(before, after, "output", budget);
   if (before) return [{ severity: "breaking", path: "output", reason: "its output schema was removed" }];
-  return after ? [{ severity: "compatible", path: "output", reason: "an output schema was added" }] : [];
+  if (!after) return [];
+  const reason = "an output schema was added";
+  return hasText(after, budget)
+    ? [review("output", `${reason}, ${NEW_TEXT}`)]
+    : [{ severity: "compatible", path: "output", reason }];
+}
+
+/** Whether a schema contains text that models read. What is too large to be searched counts as text. */
+function hasText(schema: JsonObject, budget: Budget): boolean {
+  try {
+    return hasNewText(schema, {}, schema, budget);
+  } catch (error) {
+    if (error instanceof ExhaustedError) return true;
+    throw error;
+  }
 }
 
 function compareHints(before: LockedHints, after: LockedHints): InnerChange[] {
@@ -88,12 +104,13 @@ function severityOfHint(hint: keyof LockedHints, value: boolean): Severity {
 function comparePrompts(before: LockedPrompt, after: LockedPrompt): InnerChange[] {
   const found = compareTexts(before, after);
   compareLists(before.arguments, after.arguments, nameOf, {
-    added: (name, { required }) =>
-      found.push(
-        required
-          ? { severity: "breaking", path: `arguments.${name}`, reason: "was added and is required" }
-          : { severity: "compatible", path: `arguments.${name}`, reason: "was added and is optional" },
-      ),
+    added: (name, { required, title, description }) => {
+      const hasText = title !== undefined || description !== undefined;
+      const severity = required ? "breaking" : hasText ? "review" : "compatible";
+      const text = hasText && !required ? `, ${NEW_TEXT}` : "";
+      const reason = `was added and is ${required ? "required" : "optional"}${text}`;
+      found.push({ severity, path: `arguments.${name}`, reason });
+    },
     removed: (name) => found.push(review(`arguments.${name}`, "was removed, so the server may ignore it")),
     kept: (name, old, now) => {
       const path = `arguments.${name}`;
