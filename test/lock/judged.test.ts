@@ -84,7 +84,7 @@ function nodesOf(schema: unknown): JsonObject[] {
     "allOf",
     "prefixItems",
   ];
-  const maps = ["properties", "patternProperties", "$defs"];
+  const maps = ["properties", "patternProperties"];
   return [
     schema,
     ...inner.flatMap((keyword) => nodesOf(schema[keyword])),
@@ -95,6 +95,8 @@ function nodesOf(schema: unknown): JsonObject[] {
 /** Returns a copy in which one schema has another keyword, or one keyword less. */
 function edited(root: JsonObject, seed: number, donor: JsonObject): JsonObject {
   const copy = structuredClone(root);
+  // Definitions are only exchanged: a definition that refers to itself would never end in the validator.
+  if (seed % 5 === 0) return { ...copy, $defs: donor.$defs };
   const nodes = nodesOf(copy).slice(1);
   const node = nodes[seed % Math.max(1, nodes.length)];
   const donors = nodesOf(donor).slice(1);
