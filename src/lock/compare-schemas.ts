@@ -178,7 +178,9 @@ class SchemaComparison implements Comparison {
   #compareMembers(before: JsonObject, after: JsonObject, place: Place): void {
     const count = this.#changes.length;
     const values = compareValues(before, after, this.budget);
-    if (values) this.effect(values.effect, place, values.reason, values.added);
+    // Of the JSON texts, only those with a string contain a quotation mark.
+    const texts = values?.added.filter((each) => each.includes('"'));
+    if (values) this.effect(values.effect, place, values.reason, texts);
     this.keyword("type", withImpliedTypes(before), withImpliedTypes(after), place);
     for (const keyword of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (Object.hasOwn(INNER, keyword)) this.#inner(keyword, before, after, place);
