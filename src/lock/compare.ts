@@ -5,10 +5,12 @@
  */
 import { quote } from "../core/basics/quote.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import { Budget, ExhaustedError } from "./budget.ts";
 import { type Change, type ChangedKind, Changes, type InnerChange, type Severity } from "./changes.ts";
-import { Budget, compareSchemas } from "./compare-schemas.ts";
+import { compareSchemas, NEW_TEXT } from "./compare-schemas.ts";
 import type { Contract, LockedHints, LockedPrompt, LockedTool } from "./contract.ts";
 import { isSame, toSortedText } from "./json.ts";
+import { hasNewText } from "./texts.ts";
 
 /**
  * Returns the changes from one contract to another, in the order of the contract; an empty list if they are equal.
@@ -25,24 +27,31 @@ export function compareContracts(before: Contract, after: Contract): Change[] {
     added: (name) => changes.add("tool", name, "compatible", "was added"),
     removed: (name, tool) => changes.add("tool", name, "breaking", removedReason(findRenamed(tool))),
     kept: (name, old, now) => addAll(changes, "tool", name, compareTools(old, now, budget)),
+    twice: (name) => changes.add("tool", name, "breaking", LISTED_TWICE),
   });
   compareLists(before.prompts, after.prompts, nameOf, {
     added: (name) => changes.add("prompt", name, "compatible", "was added"),
     removed: (name) => changes.add("prompt", name, "breaking", "was removed"),
     kept: (name, old, now) => addAll(changes, "prompt", name, comparePrompts(old, now)),
+    twice: (name) => changes.add("prompt", name, "breaking", LISTED_TWICE),
   });
   compareLists(before.resources, after.resources, ({ uri }) => uri, {
     added: (name) => changes.add("resource", name, "compatible", "was added"),
     removed: (name) => changes.add("resource", name, "breaking", "was removed"),
     kept: (name, old, now) => addAll(changes, "resource", name, compareTexts(old, now)),
+    twice: (name) => changes.add("resource", name, "breaking", LISTED_TWICE),
   });
   compareLists(before.resourceTemplates, after.resourceTemplates, ({ uriTemplate }) => uriTemplate, {
     added: (name) => changes.add("template", name, "compatible", "was added"),
     removed: (name) => changes.add("template", name, "breaking", "was removed"),
     kept: (name, old, now) => addAll(changes, "template", name, compareTexts(old, now)),
+    twice: (name) => changes.add("template", name, "breaking", LISTED_TWICE),
   });
   return changes.list;
 }
+
+/** The reason for a definition whose name the server lists again. */
+const LISTED_TWICE = "is listed twice, and callers cannot tell which definition applies";
 
 /**
  * Returns the changes of a tool, an empty list if there are none.
@@ -62,7 +71,21 @@ export function compareTools(before: LockedTool, after: LockedTool, budget: Budg
 function compareOutputs(before: JsonObject | undefined, after: JsonObject | undefined, budget: Budget): InnerChange[] {
   if (before && after) return compareSchemas(before, after, "output", budget);
   if (before) return [{ severity: "breaking", path: "output", reason: "its output schema was removed" }];
-  return after ? [{ severity: "compatible", path: "output", reason: "an output schema was added" }] : [];
+  if (!after) return [];
+  const reason = "an output schema was added";
+  return hasText(after, budget)
+    ? [review("output", `${reason}, ${NEW_TEXT}`)]
+    : [{ severity: "compatible", path: "output", reason }];
+}
+
+/** Whether a schema contains text that models read. What is too large to be searched counts as text. */
+function hasText(schema: JsonObject, budget: Budget): boolean {
+  try {
+    return hasNewText(schema, {}, schema, budget);
+  } catch (error) {
+    if (error instanceof ExhaustedError) return true;
+    throw error;
+  }
 }
 
 function compareHints(before: LockedHints, after: LockedHints): InnerChange[] {
@@ -88,12 +111,13 @@ function severityOfHint(hint: keyof LockedHints, value: boolean): Severity {
 function comparePrompts(before: LockedPrompt, after: LockedPrompt): InnerChange[] {
   const found = compareTexts(before, after);
   compareLists(before.arguments, after.arguments, nameOf, {
-    added: (name, { required }) =>
-      found.push(
-        required
-          ? { severity: "breaking", path: `arguments.${name}`, reason: "was added and is required" }
-          : { severity: "compatible", path: `arguments.${name}`, reason: "was added and is optional" },
-      ),
+    added: (name, { required, title, description }) => {
+      const hasText = title !== undefined || description !== undefined;
+      const severity = required ? "breaking" : hasText ? "review" : "compatible";
+      const text = hasText && !required ? `, ${NEW_TEXT}` : "";
+      const reason = `was added and is ${required ? "required" : "optional"}${text}`;
+      found.push({ severity, path: `arguments.${name}`, reason });
+    },
     removed: (name) => found.push(review(`arguments.${name}`, "was removed, so the server may ignore it")),
     kept: (name, old, now) => {
       const path = `arguments.${name}`;
@@ -101,6 +125,7 @@ function comparePrompts(before: LockedPrompt, after: LockedPrompt): InnerChange[
       if (old.required && !now.required) found.push({ severity: "compatible", path, reason: "is no longer required" });
       found.push(...compareTexts(old, now).map((each) => ({ ...each, path })));
     },
+    twice: (name) => found.push({ severity: "breaking", path: `arguments.${name}`, reason: LISTED_TWICE }),
   });
   return found;
 }
@@ -158,45 +183,52 @@ function renames(
   after: readonly LockedTool[],
 ): (removed: LockedTool) => LockedTool | undefined {
   const known = new Set(before.map(nameOf));
-  const added = new Map<string, LockedTool[]>();
+  const added = new Map<string, { readonly tool: LockedTool; readonly words: ReadonlySet<string> }[]>();
   for (const tool of after.filter(({ name }) => !known.has(name))) {
     const key = toSortedText(tool.inputSchema);
     const same = added.get(key) ?? [];
-    if (same.length < CANDIDATES_MAX) same.push(tool);
+    if (same.length < CANDIDATES_MAX) same.push({ tool, words: wordsOf(tool) });
     added.set(key, same);
   }
-  return ({ inputSchema, description = "" }) => {
-    const same = added.get(toSortedText(inputSchema)) ?? [];
-    return same.find((each) => isSimilar(each.description ?? "", description));
+  return (removed) => {
+    const same = added.get(toSortedText(removed.inputSchema));
+    if (!same) return undefined;
+    const words = wordsOf(removed);
+    return same.find((each) => isSimilar(each.words, words))?.tool;
   };
 }
 
 /** The maximum number of new tools with the same arguments that are compared with a removed one. @limit internal */
 const CANDIDATES_MAX = 10;
 
-/** Whether at least half of the words of both texts are the same. */
-function isSimilar(one: string, other: string): boolean {
-  const [words, others] = [one, other].map((text) => new Set(text.toLowerCase().split(/\W+/, WORDS_MAX)));
-  if (!words || !others) return false;
+/** Whether at least half of the words are the same. */
+function isSimilar(words: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
   const shared = [...words].filter((word) => others.has(word)).length;
   return shared * 2 >= Math.max(words.size, others.size);
 }
 
-/** The maximum number of words of a description that are compared. @limit internal */
-const WORDS_MAX = 500;
+/** Returns the words at the beginning of a tool's description. */
+function wordsOf({ description = "" }: LockedTool): ReadonlySet<string> {
+  return new Set(description.slice(0, COMPARED_CHARS_MAX).toLowerCase().split(/\W+/));
+}
+
+/** The maximum number of characters of a description that are compared. @limit internal */
+const COMPARED_CHARS_MAX = 3_000;
 
 /** What to do with the items of two lists. */
 interface Handlers<T> {
   added(name: string, item: T): void;
   removed(name: string, item: T): void;
   kept(name: string, before: T, after: T): void;
+  /** Handles an additional item whose name is already in the lists. */
+  twice(name: string): void;
 }
 
 function compareLists<T>(
   before: readonly T[],
   after: readonly T[],
   getName: (item: T) => string,
-  { added, removed, kept }: Handlers<T>,
+  { added, removed, kept, twice }: Handlers<T>,
 ): void {
   const [old, now] = [byName(before, getName), byName(after, getName)];
   for (const [key, item] of old) {
@@ -204,7 +236,15 @@ function compareLists<T>(
     if (current === undefined) removed(getName(item), item);
     else kept(getName(item), item, current);
   }
-  for (const [key, item] of now) if (!old.has(key)) added(getName(item), item);
+  const known = new Set(before.map(getName));
+  for (const [key, item] of now) {
+    const name = getName(item);
+    if (old.has(key)) continue;
+    // A caller cannot tell which of several definitions with the same name is called.
+    if (known.has(name)) twice(name);
+    else added(name, item);
+    known.add(name);
+  }
 }
 
 /** Returns items by name. Of several with the same name, each has its own key. */

@@ -173,10 +173,18 @@ function lockLists(lists: ServerLists): Contract {
   };
 }
 
-/** Returns the text of a lock file: JSON that is equal for equal contracts, and that people can read as a difference in git. */
+/**
+ * Returns the text of a lock file: JSON that is equal for equal contracts, and that people can read as a difference in git. Characters
+ * that are invisible, or that change how the text around them is displayed, are escaped.
+ */
 export function formatContract(contract: Contract): string {
-  return `${JSON.stringify(contract, undefined, 2)}\n`;
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `${JSON.stringify(contract, undefined, 2).replace(HIDDEN, (found) => found.split("").map(escaped).join(""))}\n`;
 }
+
+/** Characters that a reviewer cannot see, except the line feeds between members, which JSON escapes in strings. */
+const HIDDEN =
+  /(?!\n)\p{Cc}|\p{Cf}|\p{Cs}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|[\u2028\u2029\ufff9-\ufffb]/gu;
 
 /**
  * Returns a tool as it is in a contract.

@@ -8,7 +8,8 @@
  * import { lock, type ToolChange } from "mcp-edge/lock";
  *
  * const contract = JSON.parse(await readFile("mcp.lock.json", "utf8"));
- * const onChange = ({ changes }: ToolChange) => changes.every(({ severity }) => severity === "compatible");
+ * const onChange = ({ status, changes }: ToolChange) =>
+ *   status === "changed" && changes.every(({ severity }) => severity === "compatible");
  * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0", use: [lock(contract, { onChange })] });
  * ```
  *

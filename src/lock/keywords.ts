@@ -5,6 +5,7 @@
  * @see https://json-schema.org/draft/2020-12/json-schema-validation
  */
 import { quote } from "../core/basics/quote.ts";
+import type { Budget } from "./budget.ts";
 import { own, toSortedText } from "./json.ts";
 
 /**
@@ -22,7 +23,9 @@ export interface KeywordChange {
 type Schema = Readonly<Record<string, unknown>>;
 
 const MAXIMA = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"];
-const MINIMA = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"];
+const MINIMA = ["minimum", "exclusiveMinimum"];
+/** Minima that are 0 if they are missing. */
+const COUNTS = ["minLength", "minItems", "minProperties", "minContains"];
 /** Keywords that restrict a value, and whose values cannot be compared with each other. */
 const RESTRICTIONS = ["pattern", "format", "contentEncoding", "contentMediaType"];
 /** Keywords that only models and people read. */
@@ -40,15 +43,21 @@ export const ANNOTATIONS: readonly string[] = [
 /** The maximum number of values of an enumeration that a reason lists. @limit internal */
 const LISTED_MAX = 5;
 
-/** Describes the change of a keyword, or returns undefined if it has not changed. */
-export function compareKeyword(keyword: string, before: Schema, after: Schema): KeywordChange | undefined {
+/** Describes the change of a keyword, or returns undefined if it has not changed. @throws {ExhaustedError} */
+export function compareKeyword(
+  keyword: string,
+  before: Schema,
+  after: Schema,
+  budget: Budget,
+): KeywordChange | undefined {
   const [old, now] = [own(before, keyword), own(after, keyword)];
-  if (old === now || toSortedText(old) === toSortedText(now)) return undefined;
+  if (old === now || budget.text(old) === budget.text(now)) return undefined;
   if (keyword === "type") return compareTypes(old, now);
   if (MAXIMA.includes(keyword)) return compareBounds(keyword, old, now, Number.POSITIVE_INFINITY, 1);
   if (MINIMA.includes(keyword)) return compareBounds(keyword, old, now, Number.NEGATIVE_INFINITY, -1);
+  if (COUNTS.includes(keyword)) return compareBounds(keyword, old, now, 0, -1);
   if (keyword === "multipleOf") return compareMultiples(old, now);
-  if (keyword === "uniqueItems") return compareFlags("uniqueItems", old, now);
+  if (keyword === "uniqueItems" && isFlag(old) && isFlag(now)) return compareFlags("uniqueItems", old, now);
   if (RESTRICTIONS.includes(keyword)) return compareRestrictions(keyword, old, now);
   if (ANNOTATIONS.includes(keyword)) return { effect: "unclear", reason: `its ${keyword} ${verb(old, now)}` };
   return { effect: "unclear", reason: `its keyword ${quote(keyword)} ${verb(old, now)}` };
@@ -59,12 +68,31 @@ function verb(old: unknown, now: unknown): string {
   return now === undefined ? "was removed" : "has changed";
 }
 
-const ALL_TYPES: readonly string[] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+/** The names of the types of JSON Schema. */
+export const ALL_TYPES: readonly string[] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
-function compareTypes(old: unknown, now: unknown): KeywordChange {
+function compareTypes(old: unknown, now: unknown): KeywordChange | undefined {
   const [before, after] = [typesOf(old), typesOf(now)];
+  const reason = `its type was ${listTypes(old)} and is ${listTypes(now)}`;
+  if (![...before, ...after].every((name) => ALL_TYPES.includes(name))) return { effect: "unclear", reason };
   const effect = effectOf(isWithin(after, before), isWithin(before, after));
-  return { effect, reason: `its type was ${listTypes(old)} and is ${listTypes(now)}` };
+  return effect === "none" ? undefined : { effect, reason };
+}
+
+/**
+ * Returns a schema with the types that follow from its values, if it lists values and no types: a type beside an enumeration of values
+ * of this type has no effect.
+ */
+export function withImpliedTypes(schema: Schema): Schema {
+  const values = Object.hasOwn(schema, "const") ? [schema.const] : own(schema, "enum");
+  if (Object.hasOwn(schema, "type") || !Array.isArray(values)) return schema;
+  return { ...schema, type: [...new Set(values.map(typeOf))] };
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return Number.isInteger(value) ? "integer" : typeof value;
 }
 
 function typesOf(type: unknown): ReadonlySet<string> {
@@ -78,12 +106,20 @@ function listTypes(type: unknown): string {
   return Array.isArray(type) ? type.slice(0, ALL_TYPES.length).map(show).join(" or ") : show(type);
 }
 
-/** Describes the change of the permitted values, which `enum` and `const` list. */
-export function compareValues(before: Schema, after: Schema): KeywordChange | undefined {
-  const [old, now] = [valuesOf(before), valuesOf(after)];
-  if (old === undefined && now === undefined) return undefined;
-  if (old === undefined) return { effect: "narrowed", reason: `only ${listValues(now ?? new Set())} are allowed now` };
-  if (now === undefined) return { effect: "widened", reason: "its list of allowed values was removed" };
+/** A change of the permitted values, and the JSON texts of the new ones. */
+export interface ValuesChange extends KeywordChange {
+  readonly added: readonly string[];
+}
+
+/** Describes the change of the permitted values, which `enum` and `const` list. @throws {ExhaustedError} */
+export function compareValues(before: Schema, after: Schema, budget: Budget): ValuesChange | undefined {
+  const [old, now] = [valuesOf(before, budget), valuesOf(after, budget)];
+  if (now === undefined) {
+    return old && { effect: "widened", reason: "its list of allowed values was removed", added: [] };
+  }
+  if (old === undefined) {
+    return { effect: "narrowed", reason: `only ${listValues(now)} are allowed now`, added: [...now] };
+  }
   const removed = new Set([...old].filter((each) => !now.has(each)));
   const added = new Set([...now].filter((each) => !old.has(each)));
   if (removed.size === 0 && added.size === 0) return undefined;
@@ -91,13 +127,17 @@ export function compareValues(before: Schema, after: Schema): KeywordChange | un
     ...(removed.size > 0 ? [`no longer allows ${listValues(removed)}`] : []),
     ...(added.size > 0 ? [`now allows ${listValues(added)}`] : []),
   ];
-  return { effect: effectOf(added.size === 0, removed.size === 0), reason: parts.join(" and ") };
+  const effect = effectOf(added.size === 0, removed.size === 0);
+  return { effect, reason: parts.join(" and "), added: [...added] };
 }
 
-function valuesOf(schema: Schema): ReadonlySet<string> | undefined {
-  if (Object.hasOwn(schema, "const")) return new Set([toSortedText(schema.const)]);
-  const listed = own(schema, "enum");
-  return Array.isArray(listed) ? new Set(listed.map(toSortedText)) : undefined;
+/** Returns the JSON texts of the values that `const` and `enum` allow; undefined if there is neither. */
+export function valuesOf(schema: Schema, budget: Budget): ReadonlySet<string> | undefined {
+  const toText = (value: unknown) => budget.text(value);
+  const only = Object.hasOwn(schema, "const") ? new Set([toText(schema.const)]) : undefined;
+  const values = own(schema, "enum");
+  const listed = Array.isArray(values) ? new Set(values.map(toText)) : undefined;
+  return only && listed ? new Set([...only].filter((each) => listed.has(each))) : (only ?? listed);
 }
 
 function listValues(values: ReadonlySet<string>): string {
@@ -122,11 +162,22 @@ function compareBounds(keyword: string, old: unknown, now: unknown, none: number
 
 function compareMultiples(old: unknown, now: unknown): KeywordChange {
   const reason = `its multipleOf was ${show(old)} and is ${show(now)}`;
-  if (old === undefined) return { effect: "narrowed", reason };
+  if (old === undefined && typeof now === "number") return { effect: "narrowed", reason };
   if (now === undefined) return { effect: "widened", reason };
   if (typeof old !== "number" || typeof now !== "number" || old === 0 || now === 0)
     return { effect: "unclear", reason };
-  return { effect: effectOf(now % old === 0, old % now === 0), reason };
+  return { effect: effectOf(isMultiple(now, old), isMultiple(old, now)), reason };
+}
+
+/** Whether a number is a multiple of another one, apart from the rounding of fractions. */
+function isMultiple(value: number, of: number): boolean {
+  if (Number.isInteger(value) && Number.isInteger(of)) return value % of === 0;
+  const ratio = value / of;
+  return ratio >= 0.5 && Math.abs(ratio - Math.round(ratio)) < ratio * 1e-12;
+}
+
+function isFlag(value: unknown): boolean {
+  return value === undefined || typeof value === "boolean";
 }
 
 function compareFlags(keyword: string, old: unknown, now: unknown): KeywordChange {

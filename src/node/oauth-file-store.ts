@@ -16,6 +16,8 @@ const DRAFT_MS = 60_000;
  * file that only its owner can read (mode 0600; on Windows, the permissions of the folder apply). Files are replaced atomically, so
  * a process that is killed leaves either the old value or the new one.
  *
+ * Reading does not create anything: if the folder does not exist, the store is empty.
+ *
  * After a process was killed, its lock is free at once for processes on the same machine and in the same container, and after 30 s
  * for other processes. The methods of the store reject if the folder cannot be read or written.
  *
@@ -23,22 +25,24 @@ const DRAFT_MS = 60_000;
  */
 export function fileStore(folder: string): OAuthStore {
   const turns = new Turns();
-  const toFile = async (key: string) => {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    return join(folder, createHash("sha256").update(key).digest("hex").slice(0, 40));
-  };
+  const toFile = (key: string) => join(folder, createHash("sha256").update(key).digest("hex").slice(0, 40));
+  const createFolder = () => mkdir(folder, { recursive: true, mode: 0o700 });
   return {
     async get(key) {
-      return readValue(`${await toFile(key)}.json`);
+      return readValue(`${toFile(key)}.json`);
     },
     async set(key, value) {
-      const file = `${await toFile(key)}.json`;
+      const file = `${toFile(key)}.json`;
       if (value === undefined) await rm(file, { force: true });
-      else await replace(file, JSON.stringify({ key, value }));
+      else {
+        await createFolder();
+        await replace(file, JSON.stringify({ key, value }));
+      }
     },
     exclusive: (key, work, signal) => {
       return turns.run(key, async () => {
-        const lock = `${await toFile(key)}.lock`;
+        const lock = `${toFile(key)}.lock`;
+        await createFolder();
         await removeDrafts(folder);
         return withLock(lock, work, signal);
       });
@@ -52,7 +56,8 @@ async function readValue(file: string): Promise<string | undefined> {
     return isObject(content) && typeof content.value === "string" ? content.value : undefined;
   } catch (error) {
     // If the file is missing or damaged, the user signs in again.
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    const isMissing = ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+    if (error instanceof SyntaxError || isMissing) return undefined;
     throw error;
   }
 }

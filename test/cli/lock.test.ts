@@ -103,7 +103,7 @@ describe("mcp-edge lock", () => {
     expect(refused.code).toBe(2);
     expect(refused.stdout).toBe("compatible  tool extra: was added\n0 breaking, 0 to review, 1 compatible\n");
     expect(refused.stderr).toContain("mcp.lock.json differs from the server and was not changed.");
-    expect(refused.stderr).toContain(`mcp-edge lock ${grown.url} --update`);
+    expect(refused.stderr).toContain("run the same command again with --update");
     expect(readLock()).toBe(before);
     const updated = await run("lock", grown.url, "--update");
     expect([updated.code, updated.stdout]).toEqual([0, refused.stdout]);
@@ -188,4 +188,66 @@ test("a server that cannot be reached writes no file, and has the exit code for 
   const { code } = await run("lock", "http://127.0.0.1:9/mcp", "--timeout", "2s");
   expect(code).toBe(4);
   expect(existsSync(join(folder, "mcp.lock.json"))).toBe(false);
+});
+
+describe("a server whose lists are odd", () => {
+  const TOOL = { name: "a", inputSchema: { type: "object" } };
+
+  /** Returns a command that answers each request with the result in a table, or with -32601. */
+  function command(results: object, ...args: readonly string[]): readonly string[] {
+    const script = join(folder, "server.mjs");
+    writeFileSync(join(folder, "results.json"), JSON.stringify(results));
+    writeFileSync(
+      script,
+      `import { readFileSync } from "node:fs"; import { createInterface } from "node:readline";
+      const { capabilities, ...results } = JSON.parse(readFileSync(${JSON.stringify(join(folder, "results.json"))}, "utf8"));
+      results.initialize = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "s", version: "1" } };
+      createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        const body = results[method] ? { result: results[method] } : { error: { code: -32601, message: "no" } };
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+      });`,
+    );
+    return ["--", process.execPath, script, ...args];
+  }
+
+  test("is neither locked nor checked if a list does not end", async () => {
+    const server = command({ capabilities: { tools: {} }, "tools/list": { tools: [TOOL], nextCursor: "1" } });
+    writeFileSync(join(folder, "old.json"), '{"lock":1}');
+    for (const args of [["lock"], ["check", "--lock", "old.json"]]) {
+      const { code, stderr } = await run(...args, ...server);
+      expect(stderr).toContain(
+        "The list of tools/list could not be read completely: the server returned a cursor twice.",
+      );
+      expect(code).toBe(3);
+    }
+    expect(existsSync(join(folder, "mcp.lock.json"))).toBe(false);
+  });
+
+  test("is locked if it has resources without templates, and warns of a name that is listed twice", async () => {
+    const lists = {
+      "tools/list": { tools: [TOOL, { ...TOOL, description: "b" }] },
+      "resources/list": { resources: [] },
+    };
+    const { code, stderr } = await run("lock", ...command({ capabilities: { tools: {}, resources: {} }, ...lists }));
+    expect(stderr).toContain("the server does not have the method resources/templates/list");
+    expect(stderr).toContain("Warning: the server lists tool a more than once.");
+    expect(code).toBe(0);
+  });
+
+  test("writes no file that check --lock would refuse", async () => {
+    const tools = Array.from({ length: 20_001 }, (_, at) => ({ ...TOOL, name: `t${at}` }));
+    const { code, stderr } = await run("lock", ...command({ capabilities: { tools: {} }, "tools/list": { tools } }));
+    expect(stderr).toContain('mcp.lock.json was not written: "tools" has 20001 entries, but at most 20000 are read.');
+    expect(code).toBe(3);
+    expect(existsSync(join(folder, "mcp.lock.json"))).toBe(false);
+  });
+
+  test("has no secrets of its command in the JSON of the check", async () => {
+    writeFileSync(join(folder, "mcp.lock.json"), '{"lock":1}');
+    const server = command({ capabilities: { tools: {} }, "tools/list": { tools: [] } }, "--token", "hunter2hunter2");
+    const { stdout } = await run("check", "--lock", "--json", ...server);
+    expect(JSON.parse(stdout)).toMatchObject({ server: expect.stringContaining("--token [redacted]") });
+    expect(stdout).not.toContain("hunter2");
+  });
 });

@@ -116,6 +116,51 @@ describe("the lists of a hostile server", () => {
     );
   });
 
+  test("references with different spellings of one target are compared once, and every keyword is charged", () => {
+    const spelled = (seed: number) =>
+      [..."bbbbbbbbbbbb"]
+        .map((letter, at) => ((seed >> at) & 1 ? `%${letter.charCodeAt(0).toString(16)}` : letter))
+        .join("");
+    const many = (value: number) => ({
+      properties: Object.fromEntries(
+        Array.from({ length: 3_000 }, (_, at) => [`p${at}`, { $ref: `#/$defs/${spelled(at)}` }]),
+      ),
+      $defs: { bbbbbbbbbbbb: Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`k${at}`, value])) },
+    });
+    const of = (schema: object) => createContract({ tools: [{ name: "t", inputSchema: schema as never }] });
+    expect(compareContracts(of(many(1)), of(many(2)))).toHaveLength(1_000);
+
+    const pairs = (value: number) => {
+      const defs = Array.from({ length: 60 }, (_, at) => [
+        `d${at}`,
+        Object.fromEntries(Array.from({ length: 100 }, (_, name) => [`k${name}`, value + at])),
+      ]);
+      const properties = Array.from({ length: 3_600 }, (_, at) => [
+        `p${at}`,
+        { $ref: `#/$defs/d${value === 0 ? at % 60 : Math.floor(at / 60)}` },
+      ]);
+      return { properties: Object.fromEntries(properties), $defs: Object.fromEntries(defs) };
+    };
+    expect(compareContracts(of(pairs(0)), of(pairs(1_000))).at(-1)).toMatchObject({ severity: "breaking" });
+  });
+
+  test("characters that reviewers cannot see are escaped in the file", () => {
+    const description = "a\u009b2J\u202e\u2028\u200b\u{e0041}";
+    const text = formatContract(
+      createContract({ tools: [{ name: "t", inputSchema: { type: "object" }, description }] }),
+    );
+    expect(text).toContain("a\\u009b2J\\u202e\\u2028\\u200b\\udb40\\udc41");
+    expect(parseContract(JSON.parse(text)).contract?.tools[0]?.description).toBe(description);
+  });
+
+  test("a second definition with a name that was locked breaks callers", () => {
+    const of = (...tools: readonly object[]) => createContract({ tools: tools as never });
+    const one = { name: "t", inputSchema: {}, description: "a" };
+    expect(compareContracts(of(one), of(one, { ...one, description: "z" }))).toMatchObject([
+      { severity: "breaking", reason: "is listed twice, and callers cannot tell which definition applies" },
+    ]);
+  });
+
   test("schemas that branch into themselves end within the budget", { timeout: 30_000 }, () => {
     const names = Array.from({ length: 20 }, (_, at) => `d${at}`);
     const branching = (leaf: string) => ({

@@ -2,6 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import {
   chmodSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -39,6 +40,14 @@ describe("values", () => {
     await store.set("key", undefined);
     expect(await store.get("key")).toBeUndefined();
     expect(files("")).toEqual([]);
+  });
+
+  test("reading a store whose folder does not exist, or cannot be created, finds nothing and creates nothing", async () => {
+    expect(await fileStore(folder).get("key")).toBeUndefined();
+    expect(existsSync(folder)).toBe(false);
+    writeFileSync(folder, "a file, in which no folder can be created");
+    expect(await fileStore(join(folder, "tokens")).get("key")).toBeUndefined();
+    await expect(fileStore(join(folder, "tokens")).set("key", "value")).rejects.toThrow("ENOTDIR");
   });
 
   test("a value is not stored in a file whose permissions were widened", async () => {

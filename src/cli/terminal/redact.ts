@@ -73,6 +73,11 @@ export function keepSecret(value: string): void {
   if (value.length >= SECRET_LENGTH_MIN) given.add(value);
 }
 
+/** Whether text contains a registered secret with at least this number of characters. */
+export function containsGiven(text: string, lengthMin: number): boolean {
+  return [...given].some((value) => value.length >= lengthMin && text.includes(value));
+}
+
 /**
  * Redacts the registered secrets. Call it before text is cut or divided, because a part of a secret would not be recognised.
  */

@@ -385,4 +385,20 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["test/cli/doctor/sign-in.test.ts"],
     title: "metadata at an internal host",
   },
+  {
+    id: "lock-new-text-compatible",
+    reason: "A server could add text for models to a schema, and the change would look compatible.",
+    file: "src/lock/texts.ts",
+    find: "if (!isHarmless(keyword, value)) return true;",
+    replace: "if (!isHarmless(keyword, value)) continue;",
+    tests: ["test/lock/compare.test.ts"],
+  },
+  {
+    id: "lock-unseen-definition",
+    reason: "A change behind a reference that cannot be followed would be hidden by any other change.",
+    file: "src/lock/compare-schemas.ts",
+    find: "if (!isUnseen || this.budget.text(one)",
+    replace: "if (isUnseen || this.budget.text(one)",
+    tests: ["test/lock/compare.test.ts"],
+  },
 ];

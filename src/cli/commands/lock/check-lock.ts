@@ -7,7 +7,9 @@ import { compareContracts } from "../../../lock/compare.ts";
 import { Exit, usageError } from "../../exit.ts";
 import { noHandlers, withClient } from "../../server/connection.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { findName } from "../../server/target.ts";
+import { redactArguments } from "../../terminal/redact.ts";
 import { printJson } from "../../terminal/show.ts";
 import { countBySeverity, printChanges } from "./changes.ts";
 import { readLockFile } from "./lock-file.ts";
@@ -28,10 +30,16 @@ export async function checkLock(server: string, file: string, options: CheckLock
     const after = await readServerContract(session, options);
     const changes = compareContracts(before, after);
     const counts = countBySeverity(changes);
-    if (options.json) printJson(terminal, { server: findName(target), file, counts, changes });
+    if (options.json) printJson(terminal, { server: nameOf(target), file, counts, changes });
     else if (changes.length > 0) printChanges(changes, terminal);
     else terminal.note(`The server matches ${file}.`);
     const isRefused = counts.breaking > 0 || (options.strict === true && changes.length > 0);
     return isRefused ? Exit.contractChanged : Exit.ok;
   });
+}
+
+/** Returns the name of a server to print, without secrets in the arguments of its command. */
+function nameOf(target: ServerAddress): string {
+  if (target.kind === "http") return findName(target);
+  return findName({ ...target, args: redactArguments(target.args) });
 }
