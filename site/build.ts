@@ -2,8 +2,8 @@
 import { watch } from "node:fs";
 import { join } from "node:path";
 import { build, createServer } from "vitepress";
-import { clear, OUTPUT, SITE, stage } from "../site/stage.ts";
-import { ROOT } from "./tools.ts";
+import { ROOT } from "../scripts/tools.ts";
+import { clear, OUTPUT, SITE, stage } from "./stage.ts";
 
 clear();
 stage();
