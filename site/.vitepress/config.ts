@@ -35,6 +35,9 @@ export default defineConfig({
     // Documents contain no HTML. Text in angle brackets is text.
     html: false,
     anchor: { slugify: anchorOf },
+    config: (markdown) => {
+      markdown.core.ruler.push("empty-headers", ({ tokens }) => tokens.forEach(replaceEmptyHeader));
+    },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
   vite: { publicDir: `${STAGE}/public`, build: { chunkSizeWarningLimit: 4000 } },
@@ -46,6 +49,19 @@ export default defineConfig({
     editLink: { pattern: "/:path", text: "This page as Markdown" },
   },
 });
+
+/** Makes an empty header cell an ordinary cell, because a screen reader would announce a header without a name. */
+function replaceEmptyHeader(token: Token, at: number, tokens: readonly Token[]): void {
+  if (token.type !== "th_open" || tokens[at + 1]?.content !== "") return;
+  const close = tokens.slice(at).find(({ type }) => type === "th_close");
+  token.tag = "td";
+  if (close) close.tag = "td";
+}
+interface Token {
+  readonly type: string;
+  readonly content: string;
+  tag: string;
+}
 
 /** The link to the first page of a section. */
 function navigationItem(title: string): DefaultTheme.NavItem[] {

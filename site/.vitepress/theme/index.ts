@@ -8,8 +8,16 @@ import "./style.css";
 const Home = () =>
   h("main", { class: "home" }, [h(VPHomeHero), h(VPHomeFeatures), h(VPHomeContent, null, () => h(Content))]);
 
+/** The page for an unknown path. */
+const Missing = () =>
+  h("main", { class: "missing" }, [
+    h("h1", "There is no such page"),
+    h("p", ["Search for it, or begin with ", h("a", { href: "/start" }, "Start"), "."]),
+  ]);
+
 export default {
   extends: theme,
+  Layout: () => h(theme.Layout, null, { "not-found": Missing }),
   enhanceApp: ({ app }: { readonly app: App }) => {
     app.component("home", Home);
   },
