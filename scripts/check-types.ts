@@ -7,6 +7,7 @@ const PROGRAMS = [
   ["schema: web standards", "scripts/rooms/tsconfig.schema.json"],
   ["pages of tests: the DOM", "scripts/rooms/tsconfig.pages.json"],
   ["page-app: the DOM", "scripts/rooms/tsconfig.page-app.json"],
+  ["site: the types of VitePress, which need the DOM", "scripts/rooms/tsconfig.site.json"],
   ["everything", "tsconfig.json"],
 ] as const;
 

@@ -1,5 +1,5 @@
 /**
- * The tables of rooms in docs/architecture.md: `npm run docs` writes them, and `npm run check` fails if they are stale, if a folder
+ * The tables of rooms in docs/architecture.md: `npm run docs:reference` writes them, and `npm run check` fails if they are stale, if a folder
  * is in none of them, or if the document names a file that does not exist.
  */
 import { readdirSync } from "node:fs";
@@ -9,8 +9,8 @@ import { ROOT } from "./tools.ts";
 export const ARCHITECTURE_FILE = `${ROOT}docs/architecture.md`;
 
 /** The tables are between these lines. */
-const BEGIN = "<!-- Written by `npm run docs` from scripts/rooms.ts and scripts/rooms-table.ts. -->";
-const END = "<!-- The end of what `npm run docs` writes. -->";
+const BEGIN = "<!-- Written by `npm run docs:reference` from scripts/rooms.ts and scripts/rooms-table.ts. -->";
+const END = "<!-- The end of what `npm run docs:reference` writes. -->";
 
 /** The rooms whose folders have an order. */
 const ORDERED: Readonly<Record<string, Layers>> = { core: CORE_ROOMS, client: CLIENT_ROOMS };
@@ -115,7 +115,9 @@ const FILE = /`((?:[\w-]+\/)*[\w-]+\.ts)`/g;
 /** Returns what is wrong with the document. @param paths The files below src/, with slashes. */
 export function findStale(document: string, paths: readonly string[]): string[] {
   const stale =
-    withTables(document) === document ? [] : ["docs/architecture.md: the tables of rooms are stale: npm run docs"];
+    withTables(document) === document
+      ? []
+      : ["docs/architecture.md: the tables of rooms are stale: npm run docs:reference"];
   const named = new Set([...document.matchAll(FILE)].map(([, path = ""]) => path.replace(/^src\//, "")));
   const isThere = (path: string) => paths.some((each) => `/${each}`.endsWith(`/${path}`));
   const missing = [...named].filter((path) => !path.startsWith("scripts/") && !isThere(path));

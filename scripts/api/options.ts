@@ -9,7 +9,7 @@ export const OPTIONS_FILE = `${ROOT}docs/reference/options.md`;
 
 const HEADER = `# Options
 
-This file is generated from doc comments by \`npm run docs\`. Options without "required" may be left out. A function that is
+This file is generated from doc comments by \`npm run docs:reference\`. Options without "required" may be left out. A function that is
 given an option that does not exist, or a number out of its range, throws a \`KitError\` with the code \`options-invalid\`, which
 names the option, its value and what to write. Only \`edge()\` does not throw: its endpoint answers every request with 500 and
 the reason "misconfigured", and the log names the mistakes as \`[option-unknown]\` or \`[option-invalid]\`. A request for a

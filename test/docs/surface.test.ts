@@ -70,7 +70,7 @@ test("names and members without a doc comment, or with only tags, are reported",
 
 test("docs/reference/options.md matches the doc comments of the options", () => {
   const document = optionsDocument(entries);
-  expect(readFileSync(OPTIONS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
+  expect(readFileSync(OPTIONS_FILE, "utf8"), "npm run build && npm run docs:reference").toBe(document);
   expect(document).toContain("| `bodyBytesMax` | `number` | 4,194,304 |");
   // An option of an interface that is extended, with a default of its own.
   // `Partial` makes options of limits that a session always has.
@@ -81,7 +81,7 @@ test("docs/reference/options.md matches the doc comments of the options", () => 
 test("docs/reference/limits.md has every number that limits a server, with its value", () => {
   expect(missingLimits(entries), "tag it with @limit, or add its options to scripts/api/limits.ts").toEqual([]);
   const document = limitsDocument(entries);
-  expect(readFileSync(LIMITS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
+  expect(readFileSync(LIMITS_FILE, "utf8"), "npm run build && npm run docs:reference").toBe(document);
   for (const row of [
     /^\| `bodyBytesMax` \| `limits` \| 4,194,304 \| bytes \| .*refused with 413/m,
     /^\| `inFlightMax` \| `sessions\(\)` \| 64 \| count \| /m,
