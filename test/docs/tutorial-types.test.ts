@@ -1,17 +1,21 @@
-/** The blocks of the tutorial are well-formed and type-check after every page. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+/** The blocks of the tutorial and the recipes are well-formed and type-check. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runToolQuietly } from "../harness/tools.ts";
-import { linkPackages, type Page, readPages, writeBlock } from "./tutorial.ts";
+import { filesOf, linkPackages, readPages, writeBlock } from "./reader-project.ts";
 
-const LINES_MAX = 150;
 /** How the blocks of commands are run, if not line by line. */
 const COMMANDS = ["install", "server", "dialogue", "sign-in", "chat"];
-const pages = readPages();
+const tutorial = readPages("tutorial");
+const recipes = readPages("recipes");
+const LINES_MAX = new Map([
+  ...tutorial.map(({ name }) => [name, 150] as const),
+  ...recipes.map(({ name }) => [name, 60] as const),
+]);
 
-/** What `wrangler types` writes for the configuration of the last page, without the types of the runtime. */
+/** What `wrangler types` writes for the last page of the tutorial, without the types of the runtime. */
 const WORKER_CONFIGURATION = `/// <reference types="@cloudflare/workers-types" />
 interface Env {
   GITHUB_CLIENT_ID: string;
@@ -28,24 +32,27 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "mcp-edge-tutorial-types-"));
   linkPackages(folder, ["@cloudflare/workers-types"]);
   writeFileSync(join(folder, "worker-configuration.d.ts"), WORKER_CONFIGURATION);
-  mkdirSync(join(folder, "src"));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const filesOf = ({ blocks }: Page) => blocks.filter(({ language }) => !["sh", "text"].includes(language));
-
-describe.each(pages)("$name", (page) => {
-  test("has at most 150 lines, and every block is a file, commands or their output", () => {
-    expect(page.text.trimEnd().split("\n").length).toBeLessThanOrEqual(LINES_MAX);
-    for (const { at, language, title, text } of page.blocks) {
-      if (language === "sh") expect([undefined, ...COMMANDS], at).toContain(title);
-      else if (language === "text") expect(text, at).not.toBe("");
-      else expect(title, at).toMatch(/^[\w./-]+\.(ts|toml|json)$/);
-    }
-  });
+test.each([...tutorial, ...recipes])("$name is short, and every block is a file, commands or their output", (page) => {
+  expect(page.text.trimEnd().split("\n").length).toBeLessThanOrEqual(LINES_MAX.get(page.name) ?? 0);
+  for (const { at, language, title, text } of page.blocks) {
+    if (language === "sh") expect([undefined, ...COMMANDS], at).toContain(title);
+    else if (language === "text") expect(text, at).not.toBe("");
+    else expect(title, at).toMatch(/^[\w./-]+\.(ts|toml|json)$/);
+  }
 });
 
-test("the files of the project type-check after the last page", () => {
-  for (const block of pages.flatMap(filesOf)) writeBlock(folder, block);
-  expect(runToolQuietly("tsc", ["-p", folder])).toEqual({ status: 0, output: "" });
+test("every fence of the pages belongs to a block that the tests read", () => {
+  for (const { name, text, blocks } of [...tutorial, ...recipes]) {
+    expect([name, text.match(/^```/gm)?.length ?? 0]).toEqual([name, blocks.length * 2]);
+  }
+});
+
+describe("the project of the last page", () => {
+  test("type-checks, together with all recipes", () => {
+    for (const block of [...tutorial, ...recipes].flatMap(filesOf)) writeBlock(folder, block);
+    expect(runToolQuietly("tsc", ["-p", folder])).toEqual({ status: 0, output: "" });
+  });
 });

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { Screen } from "../cli/pty.ts";
 import { Browser, fieldsOf, leadsTo } from "../worker/authorization.ts";
-import { type Block, expectLines, Project, readPages, writeBlock } from "./tutorial.ts";
+import { type Block, Project, readPages, writeBlock } from "./reader-project.ts";
 
 /** Long enough for the tests of the project, which start workerd several times, on a loaded machine. */
 const LONG_MS = 600_000;
@@ -31,16 +31,19 @@ const RUN: Readonly<Record<string, (block: Block) => Promise<void>>> = {
   chat: chat,
 };
 
-test.each(readPages())("$name leads to a project that works as the page shows", { timeout: LONG_MS }, async (page) => {
-  for (const block of page.blocks) {
-    const { language, title, text, output } = block;
-    if (language === "text") continue;
-    if (language !== "sh") writeBlock(project.folder, block);
-    else if (title !== undefined) await RUN[title]?.(block);
-    else expectLines(project.run(block), output);
-    if (title !== undefined && language === "sh") expect(Object.keys(RUN), text).toContain(title);
-  }
-});
+test.each(readPages("tutorial"))(
+  "$name leads to a project that works as the page shows",
+  { timeout: LONG_MS },
+  async (page) => {
+    for (const block of page.blocks) {
+      const { language, title, text, output } = block;
+      if (language === "text") continue;
+      if (language !== "sh") writeBlock(project.folder, block);
+      else if (title === undefined) project.expectLines(project.run(block), output);
+      else await (RUN[title] ?? expect.fail(`There is no way to run ${title}: ${text}`))(block);
+    }
+  },
+);
 
 /** Opens a line of a shell in a terminal, in the project. */
 function open(line: string, env: Readonly<Record<string, string>> = {}): Screen {
@@ -50,12 +53,13 @@ function open(line: string, env: Readonly<Record<string, string>> = {}): Screen 
 /** Confirms the call, and answers the question of the server with yes. */
 async function answerWithYes({ text, output }: Block): Promise<void> {
   using screen = open(text);
-  for (const question of ["Run it?", "Delete them"]) {
+  const keys = { "Run it?": "y", "Do you want to answer": "\r", "Delete them": "y" };
+  for (const [question, key] of Object.entries(keys)) {
     await screen.shows(question);
-    screen.press("y");
+    screen.press(key);
   }
   await screen.shows(output.at(-1) ?? "");
-  expectLines(screen.text, output);
+  project.expectLines(screen.text, output);
 }
 
 /** Runs three commands, of which the first opens a browser. */
@@ -123,7 +127,7 @@ async function chat({ text, output }: Block): Promise<void> {
     await screen.shows(output.at(-1) ?? "");
     screen.press("\r");
     expect(await screen.ended()).toBe(0);
-    expectLines(screen.text, output);
+    project.expectLines(screen.text, output);
     expect(requests[2]).toContain("Noted: 2.00 for tea.");
   } finally {
     model.close();

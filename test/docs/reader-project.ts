@@ -1,4 +1,4 @@
-/** The pages of the tutorial, and the project that a reader creates from their blocks. */
+/** Pages whose blocks name files, and the project that a reader creates from them. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,8 +7,7 @@ import { expect } from "vitest";
 import { choosePort } from "../../src/node/free-port.ts";
 import { NODE } from "../oracle/node.ts";
 
-export const ROOT = join(import.meta.dirname, "../..");
-const FOLDER = join(ROOT, "docs/tutorial");
+const ROOT = join(import.meta.dirname, "../..");
 /** The packages that the reader installs. */
 const PACKAGES = ["zod", "wrangler", "typescript", "@types/node", "vitest"];
 
@@ -33,11 +32,12 @@ export interface Page {
 
 const BLOCK = /^```(\w+)(?: title="([^"]+)")?( add)?\n([\s\S]*?)^```$/gm;
 
-export function readPages(): Page[] {
-  return readdirSync(FOLDER)
+/** @param folder A folder of `docs`. */
+export function readPages(folder: "tutorial" | "recipes"): Page[] {
+  return readdirSync(join(ROOT, "docs", folder))
     .sort()
     .map((name) => {
-      const text = readFileSync(join(FOLDER, name), "utf8");
+      const text = readFileSync(join(ROOT, "docs", folder, name), "utf8");
       const found = [...text.matchAll(BLOCK)];
       const blocks = found.map(({ index, 1: language = "", 2: title, 3: added, 4: code = "" }, at): Block => {
         const next = found[at + 1];
@@ -49,6 +49,10 @@ export function readPages(): Page[] {
     });
 }
 
+/** The blocks that are files of the project. */
+export const filesOf = ({ blocks }: Page): Block[] =>
+  blocks.filter(({ language }) => !["sh", "text"].includes(language));
+
 /** Writes the file that a block names. */
 export function writeBlock(folder: string, { title = "", isAdded, text }: Block): void {
   const file = join(folder, title);
@@ -59,22 +63,24 @@ export function writeBlock(folder: string, { title = "", isAdded, text }: Block)
 
 /** Installs what the reader installs, without the network: mcp-edge is this repository. */
 export function linkPackages(folder: string, more: readonly string[] = []): void {
-  const modules = join(folder, "node_modules");
-  mkdirSync(modules);
-  symlinkSync(ROOT, join(modules, "mcp-edge"));
-  symlinkSync(join(ROOT, "node_modules/.bin"), join(modules, ".bin"));
-  for (const name of [...PACKAGES, ...more]) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
-  }
+  const link = (target: string, name: string) => {
+    const path = join(folder, "node_modules", name);
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(join(ROOT, target), path);
+  };
+  link(".", "mcp-edge");
+  link("bin/mcp-edge.js", ".bin/mcp-edge");
+  for (const name of ["wrangler", "tsc", "vitest"]) link(`node_modules/.bin/${name}`, `.bin/${name}`);
+  for (const name of [...PACKAGES, ...more]) link(`node_modules/${name}`, name);
 }
 
 /** Fails unless the lines occur in the output in their order. Other lines may stand between them. */
-export function expectLines(output: string, lines: readonly string[]): void {
+function expectLines(output: string, lines: readonly string[]): void {
   const rest = stripVTControlCharacters(output).replaceAll("\r", "").split("\n").map(normalize);
   let from = 0;
   for (const line of lines) {
-    const at = rest.indexOf(normalize(line), from);
+    // A line of a terminal can begin with a part of a spinner.
+    const at = rest.findIndex((printed, index) => index >= from && printed.endsWith(normalize(line)));
     if (at < 0) expect.fail(`The output lacks the line ${JSON.stringify(line)}:\n${output}`);
     from = at + 1;
   }
@@ -115,7 +121,7 @@ export class Project {
     return new Project(folder, await choosePort());
   }
 
-  /** Puts the port of the project into a command. */
+  /** Puts the port of the project into a command or its output. */
   command(text: string): string {
     return text.replaceAll("localhost:8787", `localhost:${this.#port}`);
   }
@@ -135,8 +141,15 @@ export class Project {
         if (mustSucceed) expect({ at, line, status, output: status === 0 ? "" : stdout }).toMatchObject({ status: 0 });
         return `${stdout}${stderr}`;
       })
-      .join("")
-      .replaceAll(`localhost:${this.#port}`, "localhost:8787");
+      .join("");
+  }
+
+  /** Fails unless the lines occur in the output. */
+  expectLines(output: string, lines: readonly string[]): void {
+    expectLines(
+      output,
+      lines.map((line) => this.command(line)),
+    );
   }
 
   /** Runs `npm start` until `stop()`, and waits for what it prints. */
@@ -150,7 +163,7 @@ export class Project {
     for (const stream of [child.stdout, child.stderr]) stream?.on("data", (data) => (printed += data));
     const last = this.command(output.at(-1) ?? "");
     await expect.poll(() => printed, { timeout: 120_000 }).toContain(last);
-    expectLines(printed.replaceAll(`localhost:${this.#port}`, "localhost:8787"), output);
+    this.expectLines(printed, output);
   }
 
   /** Ends the server and its processes. */
