@@ -1,7 +1,7 @@
 // @module-tag long
 /** Each recipe is copied into one project, as a reader would, and its test passes there. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -19,10 +19,10 @@ beforeAll(() => {
   linkPackages(folder);
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   for (const block of recipes.flatMap(filesOf)) writeBlock(folder, block);
-  const args = ["-c", "node_modules/.bin/vitest run --reporter json --no-isolate"];
-  const { stdout, stderr } = spawnSync("sh", args, { cwd: folder, encoding: "utf8" });
+  const args = ["run", "--no-isolate", "--reporter", "json", "--outputFile", "report.json"];
+  const { stderr } = spawnSync("node_modules/.bin/vitest", args, { cwd: folder, encoding: "utf8" });
   expect(stderr).toBe("");
-  report = JSON.parse(stdout) as Report;
+  report = JSON.parse(readFileSync(join(folder, "report.json"), "utf8")) as Report;
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

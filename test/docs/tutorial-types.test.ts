@@ -44,6 +44,16 @@ test.each([...tutorial, ...recipes])("$name is short, and every block is a file,
   }
 });
 
+test("the text before a block names its file, because its title is not visible", () => {
+  for (const { text, blocks } of [...tutorial, ...recipes]) {
+    // Text and code alternate.
+    const parts = text.split(/^```.*$/m);
+    for (const [index, { at, title = "" }] of blocks.entries()) {
+      if (title.includes(".")) expect(parts[2 * index], at).toContain(`\`${title}\``);
+    }
+  }
+});
+
 test("every fence of the pages belongs to a block that the tests read", () => {
   for (const { name, text, blocks } of [...tutorial, ...recipes]) {
     expect([name, text.match(/^```/gm)?.length ?? 0]).toEqual([name, blocks.length * 2]);
