@@ -53,7 +53,7 @@ function open(line: string, env: Readonly<Record<string, string>> = {}): Screen 
 /** Confirms the call, and answers the question of the server with yes. */
 async function answerWithYes({ text, output }: Block): Promise<void> {
   using screen = open(text);
-  const keys = { "Run it?": "y", "Do you want to answer": "\r", "Delete them": "y" };
+  const keys = { "Run it?": "y", "Do you want to answer": "\r", ": Delete them": "\r" };
   for (const [question, key] of Object.entries(keys)) {
     await screen.shows(question);
     screen.press(key);
@@ -87,10 +87,11 @@ async function signInAndOut({ text }: Block): Promise<void> {
 async function allowAs(user: string, page: string): Promise<void> {
   const { origin } = new URL(page);
   const browser = new Browser();
-  const locationOf = async (url: string) => (await browser.get(url)).headers.get("Location") ?? "";
-  const choice = new URL(await locationOf(page), origin);
+  const locationOf = async (url: string) => new URL((await browser.get(url)).headers.get("Location") ?? "", origin);
+  const choice = await locationOf(page);
   const chosen = new URLSearchParams({ state: choice.searchParams.get("choose") ?? "", user });
-  const question = await browser.get(await locationOf(`${origin}/authorize/callback/development?${chosen}`));
+  const consent = await locationOf(`${origin}/authorize/callback/development?${chosen}`);
+  const question = await browser.get(consent.href);
   const answered = await browser.post(`${origin}/authorize`, { ...fieldsOf(await question.text()), decision: "allow" });
   expect(await (await fetch(leadsTo(await answered.text()))).text()).toContain("You are signed in");
 }
