@@ -11,6 +11,9 @@ const ROOT = join(import.meta.dirname, "../..");
 /** The packages that the reader installs. */
 const PACKAGES = ["zod", "wrangler", "typescript", "@types/node", "vitest"];
 
+/** Long enough for wrangler to bundle and start on a loaded machine. */
+const START_MS = 120_000;
+
 /** A block of code, whose title names a file of the project or says how the block is run. */
 export interface Block {
   /** Page and line, such as `1-first-server.md:30`. */
@@ -162,7 +165,8 @@ export class Project {
     let printed = "";
     for (const stream of [child.stdout, child.stderr]) stream?.on("data", (data) => (printed += data));
     const last = this.command(output.at(-1) ?? "");
-    await expect.poll(() => printed, { timeout: 120_000 }).toContain(last);
+    const isOver = () => printed.includes(last) || child.exitCode !== null;
+    await expect.poll(isOver, { message: text, timeout: START_MS }).toBe(true);
     this.expectLines(printed, output);
   }
 

@@ -24,7 +24,11 @@ afterAll(() => rmSync(project.folder, { recursive: true, force: true }));
 /** How the blocks with a title that does not name a file are run. */
 const RUN: Readonly<Record<string, (block: Block) => Promise<void>>> = {
   // The packages are linked, because tests do not use the network.
-  install: async () => {},
+  install: async (block) => {
+    const [line = "", ...more] = block.text.split("\n").filter((each) => each.startsWith("npm init"));
+    expect(more).toEqual([]);
+    project.run({ ...block, text: line });
+  },
   server: (block) => project.start(block),
   dialogue: answerWithYes,
   "sign-in": signInAndOut,
