@@ -125,7 +125,7 @@ async function chat({ text, output }: Block): Promise<void> {
     const { port } = model.address() as AddressInfo;
     using screen = open(text, { MODEL_URL: `http://127.0.0.1:${port}/v1`, MODEL: "scripted", MODEL_KEY: "key" });
     for (const line of output.slice(0, -1)) {
-      const [shown = "", typed] = dividePrompt(line);
+      const [shown, typed] = dividePrompt(line);
       await screen.shows(shown);
       if (typed !== undefined) screen.press(typed, "\r");
     }
@@ -140,7 +140,7 @@ async function chat({ text, output }: Block): Promise<void> {
 }
 
 /** Divides a line of the dialogue into the prompt, and what the user has typed. */
-function dividePrompt(line: string): [string, string?] {
+function dividePrompt(line: string): readonly [shown: string, typed: string | undefined] {
   const [, prompt, typed] = /^(>|.*\(y\/n\)|.*refuse\):) (.*)$/.exec(line) ?? [];
-  return prompt === undefined ? [line] : [prompt, typed];
+  return [prompt ?? line, typed];
 }
