@@ -11,6 +11,8 @@ import { ROOT } from "./tools.ts";
 const TEXT = /\.(ts|js|mjs|md|toml)$/;
 /** Matches a path relative to the repository's root. */
 const PATH = /(?<![\w./@-])(?:src|test|scripts|docs|templates|bench|bin)\/[\w./-]*\w\.(?:ts|js|md|toml|json)\b/g;
+/** Matches documents that name files of the reader's project in the text too. */
+const OF_READER = /^docs\/(tutorial|recipes)\//;
 const LINK = /(?<=\]\()(?!\w+:|#)[^)\s#]+/g;
 const DECISION = /\bdecisions? (\d{3})\b/gi;
 /** Matches the name of a document in capitals, with its extension or a section number. */
@@ -55,7 +57,7 @@ function brokenIn(line: string, file: string, tree: Tree): string[] {
   const broken = [...line.matchAll(NAMED)].filter(
     ([, name = ""]) => !tree.documents.has(name) && !FOREIGN.includes(name),
   );
-  if (isDocument || /^\s*(\/\*\*?|\*|\/\/|#)/.test(line)) {
+  if ((isDocument && !OF_READER.test(file)) || /^\s*(\/\*\*?|\*|\/\/|#)/.test(line)) {
     const paths = line.replaceAll(LINK, "").matchAll(PATH);
     broken.push(...[...paths].filter(([path]) => !tree.has(path) && !tree.has(at(file, path))));
     broken.push(...[...line.matchAll(DECISION)].filter(([, number = ""]) => !tree.decisions.has(number)));

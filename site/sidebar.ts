@@ -24,6 +24,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
   const sections: readonly Section[] = [
     { title: "Start", entries: ["docs/start.md", "docs/for-agents.md"] },
     { title: "Tutorial", entries: inFolder("tutorial") },
+    { title: "Recipes", entries: inFolder("recipes") },
     {
       title: "Guides",
       entries: [
@@ -41,7 +42,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
     {
       title: "Operate",
       entries: [
-        ...guides("deploys", "doctor", "telemetry", "rates-and-audit", "concurrency-and-memory"),
+        ...guides("deploys", "doctor", "telemetry", "operating", "rates-and-audit", "concurrency-and-memory"),
         "docs/cost.md",
         "docs/scale.md",
       ],
