@@ -15,6 +15,9 @@ expectLogs(
   // The guide about plugins.
   /^\{"audit":\{"kind":"refusal"/,
   /^refused undefined insufficient_scope 403$/,
+  // The guide about operating: the binding of Analytics Engine is not configured here, and debug() logs each message.
+  /^mcp-edge: a record of the audit was lost KitError: audit\(\): the binding "USAGE" is missing/,
+  /^\{"mcp":\{"direction":"(in|out)"/,
 );
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -56,6 +59,8 @@ const MODULES: Readonly<Record<string, string>> = {
   oidc: "mcp-edge/authorization-server",
   rates: "mcp-edge/worker/durable",
   audit: "mcp-edge/worker",
+  debug: "mcp-edge/worker",
+  health: "mcp-edge/worker",
 };
 
 interface Snippet {
