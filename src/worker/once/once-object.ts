@@ -80,7 +80,7 @@ export class OnceObject implements RoleObject {
       if (!found && !this.#hasRoom(1)) return new Response(null, { status: 429 });
       const { untilMs = Date.now() + ttlMs, answered } = found ?? {};
       claim = this.#put(name, { digest, run, untilMs, answered: withAnswers(answered, round) });
-      if (!found) await this.#wakeAt(untilMs);
+      if (!found) await this.#wakeAt(untilMs).catch((error: unknown) => this.#refuse(name, error));
     }
     const { 0: theirs, 1: ours } = new WebSocketPair();
     const runs = claim.run === run && claim.outcome === undefined;
@@ -161,6 +161,13 @@ export class OnceObject implements RoleObject {
     this.#ctx.storage.kv.put(PREFIX + name, claim);
     claims.set(name, claim);
     return claim;
+  }
+
+  /** Removes the claim of a call that cannot run, so that it runs when it is presented again. */
+  #refuse(name: string, error: unknown): never {
+    this.#alarmAtMs = undefined;
+    this.#forget(name);
+    throw error;
   }
 
   #forget(name: string): void {

@@ -196,6 +196,10 @@ export class SessionObject implements RoleObject, SessionRpc {
     this.#alarmAtMs ??= stored ?? Number.POSITIVE_INFINITY;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;
-    await this.#ctx.storage.setAlarm(atMs);
+    await this.#ctx.storage.setAlarm(atMs).catch((error: unknown) => {
+      // The next caller tries again.
+      this.#alarmAtMs = undefined;
+      throw error;
+    });
   }
 }

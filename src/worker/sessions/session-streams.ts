@@ -290,15 +290,16 @@ export class SessionStreams implements StreamOwner {
 
   /** Ends the stream of a call that is not running. The messages are sent to the client even if they cannot be stored. */
   #conclude(id: number, texts: readonly string[]): void {
-    let { seq } = this.#host.log.last(id);
-    let frames = "";
-    const tag = this.#tagOf(id);
-    for (const text of texts) {
-      seq += 1;
-      frames += encodeEvent(text, encodeCursor(tag, { stream: id, seq }));
-    }
-    const row = { seq, rank: 0, kind: EventKind.Final, frames };
+    // Without ids, in case the log cannot be read.
+    let row = { seq: 0, rank: 0, kind: EventKind.Final, frames: texts.map((text) => encodeEvent(text)).join("") };
     try {
+      let { seq } = this.#host.log.last(id);
+      const tag = this.#tagOf(id);
+      const frames = texts.map((text) => {
+        seq += 1;
+        return encodeEvent(text, encodeCursor(tag, { stream: id, seq }));
+      });
+      row = { ...row, seq, frames: frames.join("") };
       this.#host.log.append(id, [row]);
     } catch (error) {
       this.#host.onError(error);

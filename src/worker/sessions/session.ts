@@ -60,7 +60,6 @@ export class Session implements HttpSseSession {
     this.#host = host;
     this.#number = session;
     this.#state = new SessionState(ctx.storage.kv, session);
-    const onBegin = () => void host.wakeAt(Date.now() + resumeMs);
     this.#durableCalls = host.services.replay?.calls({
       kv: ctx.storage.kv,
       log,
@@ -71,6 +70,7 @@ export class Session implements HttpSseSession {
     });
     const onError = (error: unknown) =>
       void host.services.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
+    const onBegin = () => void host.wakeAt(Date.now() + resumeMs).catch(onError);
     const tryResume = (row: StreamRow) => this.#durableCalls?.tryResume(row) ?? false;
     this.streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, tryResume });
     this.#notifications = new WantedNotifications(host, this.#state, this.streams, this);
