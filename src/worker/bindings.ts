@@ -227,7 +227,7 @@ export function ownsClass(reference: ObjectReference): boolean {
  * to try again if the platform has refused the call or the object's storage, or else the error itself.
  */
 function translateError(error: unknown, { className }: ObjectReference): unknown {
-  const { message = "", remote } = (error ?? {}) as { readonly message?: string; readonly remote?: boolean };
+  const { message, remote } = Object(error) as { readonly message: string; readonly remote?: boolean };
   if (/does not (implement the method|export a fetch)/.test(message)) {
     const text = `[class-wrong] The class ${className} was not made by edge(). In the main module write: export class ${className} extends app.McpObject {}`;
     return new KitError("binding-crossed", text, { cause: error });

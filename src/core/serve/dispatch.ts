@@ -90,7 +90,7 @@ async function serve(given: RequestContext): Promise<Answer> {
   } catch (error) {
     const known = McpError.is(error) ? error : redact(error, given);
     // The message for the client does not say what the platform has refused.
-    if (known.cause !== undefined) report(known.cause, given);
+    if (known.cause !== undefined) redact(known.cause, given);
     try {
       // Before the client gets the error, because the elicitations may be completed immediately afterwards.
       if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(listElicitationIds(known));
@@ -149,8 +149,13 @@ export function isStatic(registry: Registry, request: JSONRPCRequest): boolean {
  * Returns a -32603 error with a correlation id instead of the exception. The exception is reported to `onError` with
  * the same id, unless it is the reason of the request's aborted signal.
  */
-export function redact(error: unknown, about: ReportedRequest): McpError {
-  const correlationId = report(error, about);
+export function redact(
+  error: unknown,
+  { registry, request, ending, onError }: Pick<RequestContext, "registry" | "request" | "ending" | "onError">,
+): McpError {
+  const correlationId = crypto.randomUUID();
+  if (!isReasonOf(ending.signal, error))
+    registry.report(error, { correlationId, ...describeSubject(request) }, onError);
   const isTimeout = KitError.is(error) && error.code === "timeout";
   let what = isTimeout ? "The request did not finish in time." : "Internal error.";
   if (error instanceof QuestionError) what = explainQuestion("The request", error);
@@ -158,16 +163,6 @@ export function redact(error: unknown, about: ReportedRequest): McpError {
     reason: isTimeout ? error.code : "internal",
     correlationId,
   });
-}
-
-type ReportedRequest = Pick<RequestContext, "registry" | "request" | "ending" | "onError">;
-
-/** Reports an exception, unless it is the reason of the request's aborted signal. Returns the correlation id. */
-function report(error: unknown, { registry, request, ending, onError }: ReportedRequest): string {
-  const correlationId = crypto.randomUUID();
-  if (!isReasonOf(ending.signal, error))
-    registry.report(error, { correlationId, ...describeSubject(request) }, onError);
-  return correlationId;
 }
 
 /** The part of a {@link RequestContext} that a custom notification needs. */
