@@ -210,7 +210,7 @@ export class OnceObject implements RoleObject {
   async #wakeAt(atMs: number): Promise<void> {
     const { storage } = this.#ctx;
     // If this is the first claim of the object, there is no alarm to look up.
-    this.#alarmAtMs ??= (this.#claims.size > 1 ? await storage.getAlarm() : undefined) ?? Number.POSITIVE_INFINITY;
+    this.#alarmAtMs ??= (this.#claims.size > 1 ? await storage.getAlarm() : undefined) ?? Infinity;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;
     await storage.setAlarm(atMs);

@@ -75,8 +75,6 @@ export class LoggedStream {
   /** The timer that writes the buffered frames. */
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #hasBegun = false;
-  /** Whether the storage has refused the stream. It is reported only once. */
-  #isRefused = false;
   #isOver = false;
   #begun: Promise<void> | undefined;
   #announce: () => void = () => undefined;
@@ -142,8 +140,7 @@ export class LoggedStream {
       this.begin();
     } catch (error) {
       if (!isNews) throw unavailable(error);
-      if (!this.#isRefused) this.#options.owner.report(error);
-      this.#isRefused = true;
+      this.#options.owner.report(error);
       return;
     }
     const kind = isNews ? EventKind.News : EventKind.Kept;

@@ -290,17 +290,17 @@ export class SessionStreams implements StreamOwner {
 
   /** Ends the stream of a call that is not running. The messages are sent to the client even if they cannot be stored. */
   #conclude(id: number, texts: readonly string[]): void {
+    const { log } = this.#host;
+    const encode = (newCursor?: () => string) => texts.map((text) => encodeEvent(text, newCursor?.())).join("");
     // Without ids, in case the log cannot be read.
-    let row = { seq: 0, rank: 0, kind: EventKind.Final, frames: texts.map((text) => encodeEvent(text)).join("") };
+    const row = { seq: 0, rank: 0, kind: EventKind.Final, frames: encode() };
     try {
-      let { seq } = this.#host.log.last(id);
-      const tag = this.#tagOf(id);
-      const frames = texts.map((text) => {
-        seq += 1;
-        return encodeEvent(text, encodeCursor(tag, { stream: id, seq }));
+      row.seq = log.last(id).seq;
+      row.frames = encode(() => {
+        row.seq += 1;
+        return encodeCursor(this.#tagOf(id), { stream: id, seq: row.seq });
       });
-      row = { ...row, seq, frames: frames.join("") };
-      this.#host.log.append(id, [row]);
+      log.append(id, [row]);
     } catch (error) {
       this.#host.onError(error);
     }

@@ -217,7 +217,7 @@ export class Session implements HttpSseSession {
 
   /** Times out expired questions. @returns When the next question expires, in epoch milliseconds; Infinity if none does. */
   expireQuestions(nowMs: number): number {
-    return this.#durableCalls?.expire(nowMs) ?? Number.POSITIVE_INFINITY;
+    return this.#durableCalls?.expire(nowMs) ?? Infinity;
   }
 
   /** Runs an interrupted call again on its stream. */
@@ -243,7 +243,7 @@ export class Session implements HttpSseSession {
   /** When the session expires, in epoch milliseconds. Infinity if it has no stored state. */
   get goodUntilMs(): number {
     const { caller } = this.#state.get();
-    return caller ? this.#goodUntil(caller) : Number.POSITIVE_INFINITY;
+    return caller ? this.#goodUntil(caller) : Infinity;
   }
 
   /** Ends the streams of the session and deletes its stored state. */

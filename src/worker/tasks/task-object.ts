@@ -201,7 +201,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     const { start, state } = task;
     if (this.#running) return undefined;
     if (info && info.retryCount >= RETRIES_MAX) await this.#ctx.storage.setAlarm(Date.now() + LATER_MS);
-    const { status, wakeAtMs = Number.POSITIVE_INFINITY } = state;
+    const { status, wakeAtMs = Infinity } = state;
     if (status === "working" || (status === "input_required" && wakeAtMs <= Date.now())) await this.#run(start, state);
     if (isExpired(start)) return this.#forget();
     await this.#ctx.storage.setAlarm(nextAlarmMs(start, state));
@@ -346,7 +346,7 @@ export class TaskObject implements RoleObject, TaskRpc {
   async #wake({ start, state }: LoadedTask): Promise<void> {
     const atMs = nextAlarmMs(start, state);
     const latestMs = Math.max(atMs, Math.min(Date.now() + LATER_MS, expiresAtMs(start) - 1));
-    const alarmAtMs = (await this.#ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    const alarmAtMs = (await this.#ctx.storage.getAlarm()) ?? Infinity;
     if (alarmAtMs > latestMs && !this.#running) await this.#ctx.storage.setAlarm(atMs);
   }
 
