@@ -227,14 +227,19 @@ export function ownsClass(reference: ObjectReference): boolean {
  * to try again if the platform has refused the call or the object's storage, or else the error itself.
  */
 function translateError(error: unknown, { className }: ObjectReference): unknown {
-  const { message, remote } = error as { readonly message: string; readonly remote?: boolean };
+  const { message, remote } = Object(error) as { readonly message: string; readonly remote?: boolean };
   if (/does not (implement the method|export a fetch)/.test(message)) {
     const text = `[class-wrong] The class ${className} was not made by edge(). In the main module write: export class ${className} extends app.McpObject {}`;
     return new KitError("binding-crossed", text, { cause: error });
   }
   // Errors of the object's own code are remote. Its code also passes on the refusals of its storage.
   if (remote && !/spending cap|_FULL/.test(message)) return error;
+  return unavailable(error);
+}
+
+/** Returns the error for the client when the platform has refused an operation. Its members are those of the cause. */
+export function unavailable(cause: unknown): McpError {
   const text = "Objects are temporarily unavailable. Try again in 5 s.";
-  // The members of the error say whether the call can be repeated.
-  return Object.assign(new McpError(ErrorCode.InternalError, text), error, { cause: error });
+  // The members of the cause say whether the call can be repeated.
+  return Object.assign(new McpError(ErrorCode.InternalError, text), cause, { cause });
 }

@@ -71,7 +71,7 @@ const UNSERVED_MAX_MS = 30 * 24 * 60 * 60_000;
 const UNSERVED = "~unserved";
 
 /** Finds the event log, which only sessions have. */
-const LOG = "SELECT name FROM sqlite_master WHERE name = 'event'";
+const LOG = "SELECT 1 FROM sqlite_master WHERE name = 'event'";
 
 /** Finds tables other than the platform's own tables. */
 const TABLES = "SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\' LIMIT 1";

@@ -35,21 +35,46 @@ export interface DeploysOptions {
   readonly report: (text: string) => void;
 }
 
-/** Returns the script of a seed with a deploy, and usually a rollback. */
+/** How long the call lasts that each deploy interrupts, in milliseconds: longer than the deploy. */
+const LONG_CALL_MS = 1_500;
+
+/** Returns the script of a seed with a deploy in the middle of a call, and usually a rollback. */
 export function deploysScriptOf(seed: number): Script {
   const script = scriptOf(seed);
   const random = new Random(seed + 2 ** 29);
   const first = random.int(10, 400);
+  const steps = [
+    { kind: "say", count: 1, size: 10, turns: false },
+    { kind: "pause", ms: LONG_CALL_MS },
+  ] as const;
+  const long = { kind: "call", atMs: first / 2, json: false, steps, readings: [] } as const;
+  const sessions = script.sessions.map((session, index) =>
+    index > 0 ? session : { ...session, lanes: [...session.lanes, long] },
+  );
   const changes = [{ atMs: first, fault: "deploy" as const }];
   const back = { atMs: first + random.int(20, 500), fault: "rollback" as const };
   const faults = [...(random.chance(0.5) ? script.faults : []), ...changes, ...(random.chance(0.7) ? [back] : [])];
-  return { ...script, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
+  return { ...script, sessions, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
 const DEPLOYS: readonly (readonly [number, Fault])[] = [
   [2, "deploy"],
   [1, "rollback"],
 ];
+
+/** Returns the outcome of all seeds in one line. Only calls that a reset must interrupt may be interrupted. */
+export function summarize(tally: Tally, durationMs: number): string {
+  const seeds = tally.of("seeds");
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const counts = [
+    `${tally.of("broken") + tally.of("hanging")} failed`,
+    `${tally.of("lost")} lost`,
+    `${tally.of("duplicated")} duplicated`,
+    `${tally.of("signed-out")} signed out`,
+    `${tally.of("interrupted")} of ${tally.of("calls")} calls interrupted`,
+  ];
+  return `${seeds} seeds, ${tally.of("deploys")} deploys: ${counts.join(", ")}; ${seconds(durationMs)}, ${seconds(durationMs / seeds)} each`;
+}
 
 /** Adds the outcomes of many seeds to `tally`. */
 export async function runDeploys(options: DeploysOptions, tally: Tally): Promise<void> {
@@ -119,7 +144,7 @@ async function useOwnClient(seed: number, { origin }: World): Promise<Tally> {
   return tally;
 }
 
-/** How long work is repeated, in milliseconds. On a busy machine, a restart takes 12 s. */
+/** How long work is repeated, in milliseconds. On a busy machine, a restart takes 75 s. */
 const INSIST_MS = 4 * HANG_MS;
 
 /** Repeats work that a reset may interrupt. */

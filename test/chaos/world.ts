@@ -12,6 +12,9 @@ import type { Tally } from "./tally.ts";
 
 const BINDINGS = ["McpObject", "TightObject", "SharedObject"] as const;
 
+/** The maximum time that a script waits for one fault to happen, in milliseconds. */
+const STRIKE_MS = 30_000;
+
 /** An object that holds a session. */
 export interface SessionHome {
   readonly binding: string;
@@ -81,7 +84,7 @@ export class World {
     if (fault === "deploy" || fault === "rollback") return this.#switch(fault, tally);
     const work = fault === "hub" ? this.#abort("McpObject", "hub:0", tally) : this.#strikeAll(fault, tally);
     // A kill may come between; and eviction waits for calls, some of which wait for later events.
-    await Promise.race([work.catch(() => undefined), delay(HANG_MS, undefined, { ref: false })]);
+    await Promise.race([work.catch(() => undefined), delay(STRIKE_MS, undefined, { ref: false })]);
   }
 
   /** Replaces the build of the Worker and of each object, in a random order. */

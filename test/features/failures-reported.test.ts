@@ -5,6 +5,7 @@ import {
   type AroundHook,
   type ErrorContext,
   type ErrorReporter,
+  McpError,
   McpServer,
   type ServerOptions,
 } from "../../src/core/index.ts";
@@ -53,6 +54,17 @@ const FAILURES: readonly [method: string, params: Json, where: Partial<ErrorCont
 ];
 
 describe.each(ALL_VERSIONS)("failures in %s", (version) => {
+  test("onError gets the cause of an error for the client, once for each request", async () => {
+    const { server, reports } = failing();
+    server.method("example.com/refused", () => {
+      throw Object.assign(new McpError(-32603, "Try again in 5 s."), { cause: new Error("a spending limit") });
+    });
+    const peer = await openPeer(server, version);
+    const answer = errorOf(await peer.request("example.com/refused", {}, undefined, { id: "here" }));
+    expect(answer).toMatchObject({ code: -32603, message: "Try again in 5 s." });
+    expect(reports).toMatchObject([{ error: { message: "a spending limit" }, where: { requestId: "here" } }]);
+  });
+
   test.each(FAILURES)(
     "an exception in %s of %j causes -32603, and onError gets where it happened",
     async (method, params, place) => {

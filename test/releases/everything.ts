@@ -219,7 +219,7 @@ async function storeCalls(target: Target) {
 }
 
 /** Signs in, and returns the response of the token endpoint. */
-async function signIn(target: Target, browser: Browser, headers: Record<string, string> = {}): Promise<Members> {
+export async function signIn(target: Target, browser: Browser, headers: Record<string, string> = {}): Promise<Members> {
   const verifier = newVerifier();
   const returned = await allow(
     browser,

@@ -8,10 +8,11 @@ import type { TestWorker } from "../../src/testing/index.ts";
 import { ignoreLogs } from "../harness/logs.ts";
 import { type Fault, type FaultKind, SPENDING_LIMIT } from "../harness/platform-faults.ts";
 import type { Members } from "../http/messages.ts";
-import { LegacyClient, ModernClient, type ReadAnswer, readAnswer } from "../worker/client.ts";
-import { TaskClient } from "../worker/task-client.ts";
+import { until } from "../http/wire.ts";
+import { LegacyClient, ModernClient, type ReadAnswer, Reading, readAnswer } from "../worker/client.ts";
+import { answersTo, TaskClient, textOf } from "../worker/task-client.ts";
 import { bundleSwitching, bundleWorker } from "./bundle.ts";
-import { ada, KEY } from "./everything.ts";
+import { ada, IssuerBrowser, KEY, refresh, signIn as signInWith } from "./everything.ts";
 import { startBuilds } from "./state.ts";
 
 ignoreLogs(/^mcp-edge: /);
@@ -36,9 +37,11 @@ const steps = [{ kind: "say", count: 2, size: 10, turns: false }];
 const play = (client: LegacyClient | ModernClient, progressToken?: string) =>
   readAnswer(client.call("play", { key: "k", steps }, { progressToken }));
 const modern = () => new ModernClient(worker.url("/roomy"));
+const signIn = async () => String((await signInWith(worker, new IssuerBrowser(worker))).refresh_token);
 const errorIn = ({ messages }: ReadAnswer) => messages.at(-1)?.error as Members | undefined;
 
 const KINDS: readonly FaultKind[] = ["spending-limit", "overloaded", "reset", "unreachable", "full"];
+const unavailable = { code: -32603, message: "Objects are temporarily unavailable. Try again in 5 s." };
 /** The faults of a call of an object. A full database refuses only writes. */
 const CALL_KINDS = KINDS.filter((kind) => kind !== "full");
 
@@ -66,7 +69,6 @@ describe.each(CALL_KINDS)("%s in a call of an object", (kind) => {
     await inject({ kind, place: "call", where: "once" }, { kind, place: "call", where: "task" });
     const client = new ModernClient(worker.url("/all"));
     const meta = { [KEY]: crypto.randomUUID() };
-    const unavailable = { code: -32603, message: "Objects are temporarily unavailable. Try again in 5 s." };
     expect(errorIn(await readAnswer(client.call("pay", {}, { meta, headers: ada })))).toMatchObject(unavailable);
     const tasks = new TaskClient(worker.url("/all"), { headers: ada });
     expect(await tasks.error("tools/call", { name: "later", arguments: {} })).toMatchObject(unavailable);
@@ -81,6 +83,32 @@ describe.each(CALL_KINDS)("%s in a call of an object", (kind) => {
     const refused = await new ModernClient(worker.url("/all")).call("plain", {}, { headers: ada });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     await refused.body?.cancel();
+  });
+
+  test("refuses to read, answer and cancel a task, which then continues", async () => {
+    const tasks = new TaskClient(worker.url("/all"), { headers: ada });
+    const taskId = await tasks.start("later", { how: "ask" });
+    const inputResponses = answersTo(await tasks.reaches(taskId, "input_required"), () => "Ada");
+    await inject({ kind, place: "call", where: "task" });
+    expect(await tasks.error("tasks/get", { taskId })).toMatchObject(unavailable);
+    expect(await tasks.error("tasks/update", { taskId, inputResponses })).toMatchObject(unavailable);
+    expect(await tasks.error("tasks/cancel", { taskId })).toMatchObject(unavailable);
+    await inject();
+    await tasks.update(taskId, inputResponses);
+    expect(textOf(await tasks.reaches(taskId, "completed"))).toMatch(/^Ada /);
+  });
+
+  test("refuses a refresh of a token with 503 and keeps the grant", async () => {
+    const token = await signIn();
+    await inject({ kind, place: "call", where: "user" });
+    await expect(refresh(worker, token)).rejects.toThrow(/^503 /);
+    await inject();
+    expect(await refresh(worker, token)).toMatchObject({ token_type: "Bearer" });
+  });
+
+  test("does not fail initialize, which needs no object once the isolate has the sealing keys", async () => {
+    await inject({ kind, place: "call" });
+    expect((await LegacyClient.open(worker.url("/roomy"), { silent: true })).sessionId).toBeDefined();
   });
 
   test("does not fail a call that publishes a notification", async () => {
@@ -104,13 +132,76 @@ async function pay(client: ModernClient, meta: Members): Promise<string | undefi
 describe.each(["spending-limit", "full"] as const)("%s in the storage of an object", (kind) => {
   const place = kind === "full" ? "write" : "sql";
 
-  test("ends a call that streams with an error that does not end the session", async () => {
+  test("does not fail a call whose progress could not be stored", async () => {
     await inject({ kind, place, where: "session" });
-    const answer = await play(session, "p");
-    expect(errorIn(answer), answer.raw).toBeDefined();
-    expect(answer.status).not.toBe(404);
+    expect(await play(session, "p")).toMatchObject({ status: 200, text: "k 2" });
     await inject();
-    expect((await play(session, "p")).text).toBe("k 2");
+    const { messages, text } = await play(session, "p");
+    expect([messages.length, text]).toEqual([3, "k 2"]);
+  });
+
+  test("refuses a call of a session that must begin a stream with 503, and a repetition joins it", async () => {
+    await inject({ kind, place, where: "session" });
+    const slow = { key: "k", steps: [{ kind: "pause", ms: 3_000 }, ...steps] };
+    const id = crypto.randomUUID();
+    const sse = { headers: { accept: "text/event-stream" }, progressToken: "p", id };
+    const refused = await session.call("play", slow, sse);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(await refused.text()).toContain("Sessions are temporarily unavailable.");
+    await inject();
+    const { text, messages } = await readAnswer(session.call("play", slow, sse));
+    expect(text, JSON.stringify(messages)).toBe("k 2");
+  });
+
+  test("ends a stream whose result could not be stored with an error", async () => {
+    const client = await LegacyClient.open(worker.url("/roomy"));
+    const slow = { key: "k", steps: [...steps, { kind: "pause", ms: 1_500 }] };
+    const reading = new Reading(await client.call("play", slow, { progressToken: "p" }));
+    await reading.has("progress", ({ messages }) => messages.length === 2);
+    await inject({ kind, place, where: "session" });
+    await reading.has("the end", ({ isOver }) => isOver);
+    const message = "The call has ended, but its answer could not be stored.";
+    expect(reading.messages.at(-1)?.error).toMatchObject({ code: -32603, message });
+    await inject();
+    expect((await play(client)).text).toBe("k 2");
+  });
+
+  test("does not lose the answer or the cancellation of a task, which is accepted when it is sent again", async () => {
+    const tasks = new TaskClient(worker.url("/all"), { headers: ada });
+    const ids = [await tasks.start("later", { how: "ask" }), await tasks.start("later", { how: "ask" })] as const;
+    for (const id of ids) await tasks.reaches(id, "input_required");
+    const inputResponses = answersTo(await tasks.get(ids[0]), () => "Ada");
+    await inject({ kind, place, where: "task" });
+    const refusals = [
+      await tasks.error("tasks/update", { taskId: ids[0], inputResponses }),
+      await tasks.error("tasks/cancel", { taskId: ids[1] }),
+    ];
+    for (const refusal of refusals) expect(refusal).toMatchObject(unavailable);
+    await inject();
+    for (const id of ids) expect((await tasks.get(id)).status).toBe("input_required");
+    await tasks.update(ids[0], inputResponses);
+    await tasks.cancel(ids[1]);
+    expect(textOf(await tasks.reaches(ids[0], "completed"))).toMatch(/^Ada /);
+    expect((await tasks.get(ids[1])).status).toBe("cancelled");
+  });
+
+  test("does not fail a call at an endpoint whose calls cannot be counted in the storage", async () => {
+    await inject({ kind, place, where: "rates" });
+    const { status } = await readAnswer(new ModernClient(worker.url("/all")).call("plain", {}, { headers: ada }));
+    expect(status).toBe(200);
+  });
+
+  test("does not fail a call that publishes a notification", async () => {
+    await inject({ kind, place, where: "hub" });
+    expect((await readAnswer(modern().call("touch"))).text).toBe("touched");
+  });
+
+  test("refuses a sign-in and keeps the grant", async () => {
+    const token = await signIn();
+    await inject({ kind, place, where: "user" });
+    await expect(refresh(worker, token)).rejects.toThrow(/^503 /);
+    await inject();
+    expect(await refresh(worker, token)).toMatchObject({ token_type: "Bearer" });
   });
 
   test("does not acknowledge a task that could not be stored", async () => {
@@ -137,12 +228,85 @@ test("a refused alarm fails the start of a task, and nothing is acknowledged", a
   expect(JSON.stringify(error)).not.toContain(SPENDING_LIMIT);
 });
 
-test("alarms that run seven days late do not end a task that waits for an answer", async () => {
+test("a refused alarm does not leave a claim, so a call with a key runs when it is repeated", async () => {
+  await inject({ kind: "spending-limit", place: "setAlarm", where: "once" });
+  const client = new ModernClient(worker.url("/all"));
+  const meta = { [KEY]: crypto.randomUUID() };
+  expect(errorIn(await readAnswer(client.call("pay", {}, { meta, headers: ada })))).toMatchObject(unavailable);
+  await inject();
+  expect(await pay(client, meta)).toMatch(/^paid /);
+});
+
+describe("an open stream", () => {
+  async function listen() {
+    const client = await LegacyClient.open(worker.url("/roomy"));
+    const before = new Set(await worker.objects("McpObject"));
+    expect((await readAnswer(client.request("resources/subscribe", { uri: "chaos://a" }))).status).toBe(200);
+    const [id = ""] = (await worker.objects("McpObject")).filter((each) => !before.has(each));
+    const reading = new Reading(await client.get());
+    await reading.has("an event id", ({ ids }) => ids.length > 0);
+    return { client, reading, reset: () => worker.abort("McpObject", id, "reset because its code was updated") };
+  }
+
+  test("reconnects by itself when its object can be called again soon", async () => {
+    const { client, reading, reset } = await listen();
+    await inject({ kind: "unreachable", place: "call", where: "session", times: 3 });
+    await reset();
+    const isHeard = () => reading.messages.some(({ method }) => method === "notifications/resources/updated");
+    await until("a notification", async () => {
+      await (await client.call("touch")).body?.cancel();
+      return isHeard();
+    });
+    expect(reading.isOver).toBe(false);
+  });
+
+  test("ends when its object cannot be called for long, and its client resumes it", async () => {
+    const { client, reading, reset } = await listen();
+    await inject({ kind: "unreachable", place: "call", where: "session" });
+    await reset();
+    await reading.has("the end", ({ isOver }) => isOver);
+    await inject();
+    const resumed = await client.get({ lastEventId: reading.ids.at(-1) });
+    expect(resumed.status).toBe(200);
+    await resumed.body?.cancel();
+  });
+});
+
+test("an isolate without sealing keys refuses initialize with 503 until it can read them", async () => {
+  await worker.restart();
+  await inject({ kind: "spending-limit", place: "call", where: "keys" });
+  await expect(LegacyClient.open(worker.url("/roomy"))).rejects.toThrow(/^initialize: 503 /);
+  await inject();
+  expect((await play(session)).text).toBe("k 2");
+});
+
+const WEEK_MS = 7 * 24 * 60 * 60_000;
+
+// The last test, because it moves the clock.
+test("alarms that run days late continue what is due and delete what has expired", async () => {
   const tasks = new TaskClient(worker.url("/all"), { headers: ada });
-  const id = await tasks.start("later", { how: "ask" });
-  await tasks.reaches(id, "input_required");
-  await worker.advance(7 * 24 * 60 * 60_000);
-  expect((await tasks.get(id)).status).toBe("input_required");
-  const fresh = await LegacyClient.open(worker.url("/roomy"));
-  expect((await play(fresh, "p")).text).toBe("k 2");
+  const asking = await tasks.start("later", { how: "ask" });
+  const retrying = await tasks.start("later", { how: "wait" });
+  const asked = await tasks.reaches(asking, "input_required");
+  const before = new Set(await worker.objects("McpObject"));
+  const old = await LegacyClient.open(worker.url("/roomy"));
+  expect((await play(old, "p")).text).toBe("k 2");
+  const [home = ""] = (await worker.objects("McpObject")).filter((each) => !before.has(each));
+  await worker.advance(WEEK_MS);
+  expect((await old.call("play", { key: "k", steps })).status).toBe(404);
+  const { keys, tables } = await worker.storage("McpObject", home);
+  expect([keys, tables]).toEqual([{}, {}]);
+  expect((await tasks.get(asking)).status).toBe("input_required");
+  expect((await tasks.get(retrying)).status).toBe("working");
+  await tasks.update(
+    asking,
+    answersTo(asked, () => "Ada"),
+  );
+  // The runtime schedules alarms with its own clock, which has not moved.
+  await worker.advance(0);
+  expect(textOf(await tasks.reaches(asking, "completed"))).toMatch(/^Ada /);
+  await worker.advance(2 * WEEK_MS);
+  for (const taskId of [asking, retrying]) {
+    expect(await tasks.error("tasks/get", { taskId })).toMatchObject({ code: -32602 });
+  }
 });

@@ -10,6 +10,7 @@ async function long(...args: string[]): Promise<{ code: number; output: string }
 
 const NAMES = [
   "chaos",
+  "chaos-deploys",
   "chaos-tasks",
   "fuzz",
   "replay",

@@ -123,7 +123,7 @@ export class HandlerContext<Env = unknown> {
   constructor(context: HandlerRequest, input: HandlerInput, server: ContextServer) {
     const { id, params } = context.request;
     this.#call = context;
-    this.#lastProgress = context.progressAfter ?? Number.NEGATIVE_INFINITY;
+    this.#lastProgress = context.progressAfter ?? -Infinity;
     this.#replay = input.replay;
     this.#asker = this.#replay?.asker ?? context.asker.forContext?.() ?? context.asker;
     this.#server = server;

@@ -89,6 +89,8 @@ async function serve(given: RequestContext): Promise<Answer> {
     return { text: encodeResult(request.id, complete), errorCode: undefined, isError: isError === true };
   } catch (error) {
     const known = McpError.is(error) ? error : redact(error, given);
+    // The message for the client does not say what the platform has refused.
+    if (known.cause !== undefined) redact(known.cause, given);
     try {
       // Before the client gets the error, because the elicitations may be completed immediately afterwards.
       if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(listElicitationIds(known));

@@ -82,7 +82,7 @@ export class HubObject implements RoleObject, HubRpc {
   /** The number of the shard and its number of objects. Known only to the root. */
   #size: readonly [shard: number, objects: number];
   /** Upper bounds for the number and the characters of the open streams. Recounted when they exceed a limit. */
-  #streams = Number.POSITIVE_INFINITY;
+  #streams = Infinity;
   #chars = 0;
   readonly #epoch = crypto.randomUUID();
   #number = 0;

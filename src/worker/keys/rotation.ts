@@ -32,7 +32,7 @@ export function rotate(keys: readonly StoredKey[], rotation: Rotation, nowMs: nu
   // The first key seals immediately: no isolate has older keys.
   if (!newest) return [{ secret: newSecret(), sealsFromMs: nowMs }];
   // A key stops sealing when the next one begins.
-  const kept = keys.filter((_, at) => (keys[at + 1]?.sealsFromMs ?? Number.POSITIVE_INFINITY) + ttlMs > nowMs);
+  const kept = keys.filter((_, at) => (keys[at + 1]?.sealsFromMs ?? Infinity) + ttlMs > nowMs);
   if (newest.sealsFromMs + rotateMs <= nowMs + publishMs)
     return [...kept, { secret: newSecret(), sealsFromMs: nowMs + publishMs }];
   return kept.length === keys.length ? keys : kept;

@@ -80,7 +80,7 @@ export class OnceObject implements RoleObject {
       if (!found && !this.#hasRoom(1)) return new Response(null, { status: 429 });
       const { untilMs = Date.now() + ttlMs, answered } = found ?? {};
       claim = this.#put(name, { digest, run, untilMs, answered: withAnswers(answered, round) });
-      if (!found) await this.#wakeAt(untilMs);
+      if (!found) await this.#wakeAt(untilMs).catch((error: unknown) => this.#refuse(name, error));
     }
     const { 0: theirs, 1: ours } = new WebSocketPair();
     const runs = claim.run === run && claim.outcome === undefined;
@@ -163,6 +163,13 @@ export class OnceObject implements RoleObject {
     return claim;
   }
 
+  /** Removes the claim of a call that cannot run, so that it runs when it is presented again. */
+  #refuse(name: string, error: unknown): never {
+    this.#alarmAtMs = undefined;
+    this.#forget(name);
+    throw error;
+  }
+
   #forget(name: string): void {
     this.#claims.delete(name);
     this.#ctx.storage.kv.delete(PREFIX + name);
@@ -203,7 +210,7 @@ export class OnceObject implements RoleObject {
   async #wakeAt(atMs: number): Promise<void> {
     const { storage } = this.#ctx;
     // If this is the first claim of the object, there is no alarm to look up.
-    this.#alarmAtMs ??= (this.#claims.size > 1 ? await storage.getAlarm() : undefined) ?? Number.POSITIVE_INFINITY;
+    this.#alarmAtMs ??= (this.#claims.size > 1 ? await storage.getAlarm() : undefined) ?? Infinity;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;
     await storage.setAlarm(atMs);

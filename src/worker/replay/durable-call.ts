@@ -90,12 +90,12 @@ export class DurableCall implements AskedBefore {
   /** Whether this call was read from the storage and has not been run again yet. */
   #isRestored = false;
   /** The time that remained for the interrupted run when its question was answered, in milliseconds. */
-  #leftMs = Number.POSITIVE_INFINITY;
+  #leftMs = Infinity;
   #hold: Hold | undefined;
   /** Called when a question has been sent. From then on the object may be evicted. */
   #rest: () => void = () => undefined;
   /** When the run must end, in epoch milliseconds. */
-  #endMs = Number.POSITIVE_INFINITY;
+  #endMs = Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Ends the run if its time limit is exceeded. Otherwise starts the timer, unless a question is open. */
   #look: () => void = () => undefined;
@@ -201,7 +201,7 @@ export class DurableCall implements AskedBefore {
   startTimer: StartTimer = (timeoutMs, end) => {
     this.#endMs = Date.now() + Math.min(timeoutMs, this.#leftMs);
     this.#isRestored = false;
-    this.#leftMs = Number.POSITIVE_INFINITY;
+    this.#leftMs = Infinity;
     this.#look = () => {
       clearTimeout(this.#timer);
       const leftMs = this.#endMs - Date.now();
@@ -238,7 +238,7 @@ export class DurableCall implements AskedBefore {
     const isStep = "step" in entry;
     if (!isStep && this.outcome(entry.key)) return;
     // The time until the handler runs again, such as the time of hooks, does not count toward its limit.
-    if (this.#isRestored) this.#leftMs = (this.#call.endMs ?? Number.POSITIVE_INFINITY) - Date.now();
+    if (this.#isRestored) this.#leftMs = (this.#call.endMs ?? Infinity) - Date.now();
     this.#change({ entry }, isForced);
     if (isStep) return;
     this.#look();

@@ -140,7 +140,7 @@ export class DurableCalls {
 
   /** Times out expired questions. @returns When the next question expires, in epoch milliseconds; Infinity if none does. */
   expire(nowMs: number): number {
-    let nextMs = Number.POSITIVE_INFINITY;
+    let nextMs = Infinity;
     for (const call of this.#all()) {
       for (const [id, { key, digest, untilMs }] of Object.entries(call.questions)) {
         if (untilMs > nowMs) nextMs = Math.min(nextMs, untilMs);

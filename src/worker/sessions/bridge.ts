@@ -141,7 +141,7 @@ class Bridge {
 
   /** Returns the message that replaces log messages which were dropped because the client reads too slowly. */
   #logsDropped(level: LoggingLevel): string {
-    const data = "Log messages were dropped, because this client reads its stream too slowly.";
+    const data = "Log messages were dropped, because this client reads too slowly.";
     return encodeEvent(JSON.stringify(logNotification(level, data, "mcp-edge")));
   }
 

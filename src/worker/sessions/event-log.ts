@@ -249,7 +249,7 @@ export class EventLog {
    * @returns The time until the next call is due, in milliseconds. Infinity if no streams remain.
    */
   collect({ nowMs, resumeMs, progressRetentionMs, readersOf }: Keeping): number {
-    if (!this.#exists()) return Number.POSITIVE_INFINITY;
+    if (!this.#exists()) return Infinity;
     this.#sql.exec(`DELETE FROM event WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - progressRetentionMs);
     const query =
       "SELECT * FROM stream WHERE (kind IN (1, 2) OR EXISTS (SELECT 1 FROM event WHERE stream = id AND kind = 1)) " +
@@ -264,7 +264,7 @@ export class EventLog {
       else this.drop(id);
     }
     const left = this.#rows<StoredStream>("SELECT * FROM stream");
-    if (left.length === 0) return Number.POSITIVE_INFINITY;
+    if (left.length === 0) return Infinity;
     return left.every((row) => isHeld(row) && !isBehind(row)) ? OPEN_MS : resumeMs;
   }
 

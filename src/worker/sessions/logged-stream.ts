@@ -5,6 +5,7 @@
  * @module
  */
 import { encodeEvent } from "../../http/sse.ts";
+import { unavailable } from "../bindings.ts";
 import { encodeCursor, type TagOf } from "./event-id.ts";
 import { type CallRequests, EventKind, type EventLog, type EventRow, encodeRequests, StreamKind } from "./event-log.ts";
 import type { StreamSender } from "./stream-sender.ts";
@@ -115,12 +116,12 @@ export class LoggedStream {
     return this.#begun;
   }
 
-  /** Stores the stream. From then on it can be resumed, even if it is empty. */
+  /** Stores the stream. From then on it can be resumed, even if it is empty. @throws {Error} if it cannot be stored. */
   begin(): void {
     if (this.#hasBegun) return;
-    this.#hasBegun = true;
     const { log, kind, session, requests, owner } = this.#options;
     log.begin({ id: this.id, session, requests: requests && encodeRequests(requests) }, kind);
+    this.#hasBegun = true;
     owner.begun(this);
     this.#announce();
   }
@@ -129,11 +130,19 @@ export class LoggedStream {
    * Sends one message. Messages written in one turn share a row and a message to the Worker. So do progress and log messages
    * that a call writes within {@link GATHER_MS}.
    *
-   * @param isNews Whether the message, such as progress, may be deleted when the log is full.
+   * @param isNews Whether the message, such as progress, may be deleted when the log is full. It is dropped if the stream
+   *   cannot be stored: the call continues, and its response can still be JSON.
+   * @throws {McpError} if the stream of any other message cannot be stored.
    */
   write(text: string, isNews: boolean): void {
     if (this.#isOver) return;
-    this.begin();
+    try {
+      this.begin();
+    } catch (error) {
+      if (!isNews) throw unavailable(error);
+      this.#options.owner.report(error);
+      return;
+    }
     const kind = isNews ? EventKind.News : EventKind.Kept;
     // Messages of another kind are stored separately: if progress cannot be stored, a question after it still can be.
     if (this.#frames[0] && this.#frames[0].kind !== kind) this.#flushOrReport();

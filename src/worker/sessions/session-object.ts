@@ -114,8 +114,7 @@ export class SessionObject implements RoleObject, SessionRpc {
       await this.#held(this.#session(number), (session) => session.expire(nowMs));
     }
     // While the hooks above ran, sessions may have stored data, so it is listed again. No await follows until the alarm.
-    const stored = [...SessionState.stored(this.#ctx.storage.kv)];
-    const due = stored.map((number) => this.#session(number).goodUntilMs);
+    const due = SessionState.stored(this.#ctx.storage.kv).map((number) => this.#session(number).goodUntilMs);
     for (const number of SessionState.withCalls(this.#ctx.storage.kv)) {
       due.push(this.#session(number).expireQuestions(nowMs));
     }
@@ -127,7 +126,7 @@ export class SessionObject implements RoleObject, SessionRpc {
     this.#letGo();
     for (const session of this.#sessions.values()) session.collected();
     const nextMs = Math.min(...due);
-    if (Number.isFinite(nextMs)) await this.#wakeAt(nextMs);
+    if (nextMs < Infinity) await this.#wakeAt(nextMs);
     else await this.#forget();
   }
 
@@ -172,14 +171,10 @@ export class SessionObject implements RoleObject, SessionRpc {
   }
 
   /** Calls a function with the caller's session. Resolves to undefined if the session has ended or has another owner. */
-  async #use<T>(caller: Caller, use: (session: Session) => T | Promise<T>, isStream = false): Promise<T | undefined> {
-    const session = this.#session(caller.session);
-    session.users += 1;
-    try {
-      return (await session.admit(caller, isStream)) ? await use(session) : undefined;
-    } finally {
-      session.users -= 1;
-    }
+  #use<T>(caller: Caller, use: (session: Session) => T | Promise<T>, isStream = false): Promise<T | undefined> {
+    return this.#held(this.#session(caller.session), async (session) =>
+      (await session.admit(caller, isStream)) ? use(session) : undefined,
+    );
   }
 
   #sessionOf(socket: WebSocket): Session {
@@ -193,9 +188,13 @@ export class SessionObject implements RoleObject, SessionRpc {
     const isUnknown = this.#alarmAtMs === undefined && !this.#log.wasEmpty;
     const stored = isUnknown ? await this.#ctx.storage.getAlarm() : undefined;
     // Assigned after the await, because a concurrent call may have set the alarm meanwhile.
-    this.#alarmAtMs ??= stored ?? Number.POSITIVE_INFINITY;
+    this.#alarmAtMs ??= stored ?? Infinity;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;
-    await this.#ctx.storage.setAlarm(atMs);
+    await this.#ctx.storage.setAlarm(atMs).catch((error: unknown) => {
+      // The next caller tries again.
+      this.#alarmAtMs = undefined;
+      throw error;
+    });
   }
 }

@@ -290,16 +290,17 @@ export class SessionStreams implements StreamOwner {
 
   /** Ends the stream of a call that is not running. The messages are sent to the client even if they cannot be stored. */
   #conclude(id: number, texts: readonly string[]): void {
-    let { seq } = this.#host.log.last(id);
-    let frames = "";
-    const tag = this.#tagOf(id);
-    for (const text of texts) {
-      seq += 1;
-      frames += encodeEvent(text, encodeCursor(tag, { stream: id, seq }));
-    }
-    const row = { seq, rank: 0, kind: EventKind.Final, frames };
+    const { log } = this.#host;
+    const encode = (newCursor?: () => string) => texts.map((text) => encodeEvent(text, newCursor?.())).join("");
+    // Without ids, in case the log cannot be read.
+    const row = { seq: 0, rank: 0, kind: EventKind.Final, frames: encode() };
     try {
-      this.#host.log.append(id, [row]);
+      row.seq = log.last(id).seq;
+      row.frames = encode(() => {
+        row.seq += 1;
+        return encodeCursor(this.#tagOf(id), { stream: id, seq: row.seq });
+      });
+      log.append(id, [row]);
     } catch (error) {
       this.#host.onError(error);
     }

@@ -60,7 +60,6 @@ export class Session implements HttpSseSession {
     this.#host = host;
     this.#number = session;
     this.#state = new SessionState(ctx.storage.kv, session);
-    const onBegin = () => void host.wakeAt(Date.now() + resumeMs);
     this.#durableCalls = host.services.replay?.calls({
       kv: ctx.storage.kv,
       log,
@@ -71,6 +70,7 @@ export class Session implements HttpSseSession {
     });
     const onError = (error: unknown) =>
       void host.services.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
+    const onBegin = () => void host.wakeAt(Date.now() + resumeMs).catch(onError);
     const tryResume = (row: StreamRow) => this.#durableCalls?.tryResume(row) ?? false;
     this.streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, tryResume });
     this.#notifications = new WantedNotifications(host, this.#state, this.streams, this);
@@ -217,7 +217,7 @@ export class Session implements HttpSseSession {
 
   /** Times out expired questions. @returns When the next question expires, in epoch milliseconds; Infinity if none does. */
   expireQuestions(nowMs: number): number {
-    return this.#durableCalls?.expire(nowMs) ?? Number.POSITIVE_INFINITY;
+    return this.#durableCalls?.expire(nowMs) ?? Infinity;
   }
 
   /** Runs an interrupted call again on its stream. */
@@ -243,7 +243,7 @@ export class Session implements HttpSseSession {
   /** When the session expires, in epoch milliseconds. Infinity if it has no stored state. */
   get goodUntilMs(): number {
     const { caller } = this.#state.get();
-    return caller ? this.#goodUntil(caller) : Number.POSITIVE_INFINITY;
+    return caller ? this.#goodUntil(caller) : Infinity;
   }
 
   /** Ends the streams of the session and deletes its stored state. */

@@ -40,6 +40,12 @@ import {
 } from "./task-state.ts";
 import { type StoredQuestion, type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
 
+/** A task as it was read, with changes that have not been stored yet. */
+interface LoadedTask {
+  readonly start: StoredStart;
+  readonly state: StoredState;
+}
+
 /** Times of a task, all in milliseconds. */
 export interface TaskObjectOptions {
   /** Time from the creation of a task to its deletion. */
@@ -69,7 +75,7 @@ export class TaskObject implements RoleObject, TaskRpc {
   readonly #store: TaskStore;
   readonly #reports: TaskReports;
   /** The task with changes that have not been stored yet. Undefined until it has been read. */
-  #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
+  #task: LoadedTask | undefined;
   /** Aborts the current run. Undefined if the handler is not running. */
   #running: AbortController | undefined;
   /** Keys of questions that were answered during the current run. */
@@ -123,7 +129,26 @@ export class TaskObject implements RoleObject, TaskRpc {
   ): Promise<boolean> {
     const task = this.#find(caller);
     if (!task) return false;
-    const { state } = task;
+    return this.#changing(task, () => this.#answer(task, responses, failed));
+  }
+
+  /** Changes a task for a caller. A change that cannot be stored is undone, so that the caller can repeat it. */
+  async #changing({ state }: LoadedTask, change: () => Promise<true>): Promise<true> {
+    const { status, questions, answers, round } = structuredClone(state);
+    try {
+      return await change();
+    } catch (error) {
+      Object.assign(state, { status, questions, answers, round });
+      for (const { key } of Object.values(questions)) this.#answeredKeys.delete(key);
+      throw error;
+    }
+  }
+
+  async #answer(
+    { start, state }: LoadedTask,
+    responses: JsonObject,
+    failed: Readonly<Record<string, FailedQuestion>>,
+  ): Promise<true> {
     const answered: StoredQuestion[] = [];
     const answers: unknown[] = [];
     for (const [key, question] of Object.entries(state.questions)) {
@@ -145,7 +170,6 @@ export class TaskObject implements RoleObject, TaskRpc {
       this.#answeredKeys.add(own);
     }
     if (answered.length === 0) return true;
-    this.#ctx.waitUntil(this.#reports.closed(task.start, answered, answers));
     // The handler runs again only once all its questions have been answered.
     if (Object.keys(state.questions).length === 0) {
       if (Object.keys(state.answers).length > 0) state.round = { ...state.round, inputResponses: state.answers };
@@ -154,6 +178,7 @@ export class TaskObject implements RoleObject, TaskRpc {
       await this.#ctx.storage.setAlarm(Date.now());
     }
     this.#save(state);
+    this.#ctx.waitUntil(this.#reports.closed(start, answered, answers));
     return true;
   }
 
@@ -161,9 +186,11 @@ export class TaskObject implements RoleObject, TaskRpc {
     const task = this.#find(caller);
     if (!task) return false;
     if (isOver(task.state)) return true;
-    this.#settle(task.state, { status: "cancelled" });
-    this.#running?.abort(new McpError(ErrorCode.InternalError, "The task was cancelled."));
-    return true;
+    return this.#changing(task, async () => {
+      this.#settle(task.state, { status: "cancelled" });
+      this.#running?.abort(new McpError(ErrorCode.InternalError, "The task was cancelled."));
+      return true;
+    });
   }
 
   // Alarm and runs
@@ -174,7 +201,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     const { start, state } = task;
     if (this.#running) return undefined;
     if (info && info.retryCount >= RETRIES_MAX) await this.#ctx.storage.setAlarm(Date.now() + LATER_MS);
-    const { status, wakeAtMs = Number.POSITIVE_INFINITY } = state;
+    const { status, wakeAtMs = Infinity } = state;
     if (status === "working" || (status === "input_required" && wakeAtMs <= Date.now())) await this.#run(start, state);
     if (isExpired(start)) return this.#forget();
     await this.#ctx.storage.setAlarm(nextAlarmMs(start, state));
@@ -316,10 +343,10 @@ export class TaskObject implements RoleObject, TaskRpc {
   }
 
   /** Sets the alarm again if the runtime has dropped it, or if it is later than the retry of a failed run or driver. */
-  async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
+  async #wake({ start, state }: LoadedTask): Promise<void> {
     const atMs = nextAlarmMs(start, state);
     const latestMs = Math.max(atMs, Math.min(Date.now() + LATER_MS, expiresAtMs(start) - 1));
-    const alarmAtMs = (await this.#ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    const alarmAtMs = (await this.#ctx.storage.getAlarm()) ?? Infinity;
     if (alarmAtMs > latestMs && !this.#running) await this.#ctx.storage.setAlarm(atMs);
   }
 

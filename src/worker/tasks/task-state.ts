@@ -63,7 +63,7 @@ export function expiresAtMs({ createdAtMs, ttlMs }: StoredStart): number {
 /** Returns when the next alarm is due: now for a working task, at the retry of a step, or when the task expires. */
 export function nextAlarmMs(start: StoredStart, state: StoredState): number {
   if (isOver(state)) return expiresAtMs(start);
-  const idleMs = state.status === "working" ? Date.now() : Number.POSITIVE_INFINITY;
+  const idleMs = state.status === "working" ? Date.now() : Infinity;
   return Math.min(state.wakeAtMs ?? idleMs, expiresAtMs(start));
 }
 

@@ -3,6 +3,33 @@ import type { Mutant } from "../mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   {
+    id: "stream-begun-though-not-stored",
+    reason: "A client would be sent to a stream that does not exist, and get 405 in place of the result.",
+    file: "src/worker/sessions/logged-stream.ts",
+    find: "const { log, kind, session, requests, owner } = this.#options;",
+    replace: "const { log, kind, session, requests, owner } = this.#options; this.#hasBegun = true;",
+    tests: ["test/releases/platform-faults.test.ts"],
+    title: "must begin a stream|progress could not be stored",
+  },
+  {
+    id: "answer-kept-though-not-stored",
+    reason: "An answer to a task that could not be stored would be lost, although its repetition is acknowledged.",
+    file: "src/worker/tasks/task-object.ts",
+    find: "Object.assign(state, { status, questions, answers, round });",
+    replace: "",
+    tests: ["test/releases/platform-faults.test.ts"],
+    title: "does not lose the answer",
+  },
+  {
+    id: "claim-kept-without-alarm",
+    reason: "A call with a key that was refused would never run.",
+    file: "src/worker/once/once-object.ts",
+    find: "await this.#wakeAt(untilMs).catch((error: unknown) => this.#refuse(name, error));",
+    replace: "await this.#wakeAt(untilMs);",
+    tests: ["test/releases/platform-faults.test.ts"],
+    title: "a refused alarm does not leave a claim",
+  },
+  {
     id: "frame-sent-before-it-is-logged",
     reason: "A client could receive an event that is lost when the object restarts.",
     file: "src/worker/sessions/logged-stream.ts",

@@ -54,9 +54,9 @@ export class IssuerKeys {
   readonly #usableMs: number;
   #known: Known | undefined;
   #pending: Promise<Known> | undefined;
-  #requestedAtMs = Number.NEGATIVE_INFINITY;
+  #requestedAtMs = -Infinity;
   /** When the keys were last requested because of an unknown key. */
-  #unknownAtMs = Number.NEGATIVE_INFINITY;
+  #unknownAtMs = -Infinity;
   #failure: unknown;
 
   /**
