@@ -10,7 +10,7 @@ import { KEYS, Screen, screenWithServer } from "./pty.ts";
 import { CLI, SERVER } from "./run.ts";
 
 describe("questions of a server in a terminal", () => {
-  test("can be forms, filled in field by field, with their defaults and choices", async () => {
+  test("can be forms, filled in field by field, and Enter alone agrees to nothing", async () => {
     using screen = screenWithServer(["call", "order", "--yes"]);
     await screen.shows(" asks:\n  | What do you order?");
     await screen.shows("Do you want to answer ");
@@ -25,7 +25,7 @@ describe("questions of a server in a terminal", () => {
     await screen.shows(": wrapped (optional)");
     screen.press(KEYS.enter);
     expect(await screen.ended()).toBe(0);
-    expect(screen.text).toContain('{"size":"L","count":20,"wrapped":true}');
+    expect(screen.text).toContain('{"size":"L","count":20,"wrapped":false}');
   });
 
   test("can be declined, or cancelled with Escape", async () => {

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { Screen } from "../cli/pty.ts";
+import { KEYS, Screen } from "../cli/pty.ts";
 import { Browser, fieldsOf, leadsTo } from "../worker/authorization.ts";
 import { type Block, Project, readPages, writeBlock } from "./reader-project.ts";
 
@@ -57,7 +57,7 @@ function open(line: string, env: Readonly<Record<string, string>> = {}): Screen 
 /** Confirms the call, and answers the question of the server with yes. */
 async function answerWithYes({ text, output }: Block): Promise<void> {
   using screen = open(text);
-  const keys = { "Run it?": "y", "Do you want to answer": "\r", ": Delete them": "\r" };
+  const keys = { "Run it?": "y", "Do you want to answer": "\r", ": Delete them": `${KEYS.down}${KEYS.enter}` };
   for (const [question, key] of Object.entries(keys)) {
     await screen.shows(question);
     screen.press(key);

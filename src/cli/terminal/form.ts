@@ -82,7 +82,8 @@ async function fillChoice(
     label,
     [...choices, ...none],
     signal,
-    schema.default as Value,
+    // Enter alone must not agree to anything.
+    (schema.default ?? (schema.type === "boolean" ? false : undefined)) as Value,
   );
   if (chosen === undefined) return "cancelled";
   return { value: chosen === LEFT_OUT ? undefined : chosen };
