@@ -44,6 +44,11 @@ export interface Fault {
 
 export const TOOL = { name: "add", description: "Adds", inputSchema: { type: "object" } };
 
+/** Returns a number of tools with different names. */
+export function toolsNamed(count: number): (typeof TOOL)[] {
+  return Array.from({ length: count }, (_, index) => ({ ...TOOL, name: `tool${index}` }));
+}
+
 /** A running server. */
 export interface Planted extends AsyncDisposable {
   readonly url: string;

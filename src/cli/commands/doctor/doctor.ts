@@ -7,10 +7,10 @@ import { isLoopback } from "../../../http/origin.ts";
 import { Exit } from "../../exit.ts";
 import type { HostName } from "../../host-profiles/profiles.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
-import { checkCredentials, openTarget, readHeaders } from "../../server/open-target.ts";
+import { checkCredentials, keepCredentials, openTarget, readHeaders } from "../../server/open-target.ts";
 import type { ServerAddress } from "../../server/server-address.ts";
 import { findName, readTarget } from "../../server/target.ts";
-import { keepSecret } from "../../terminal/redact.ts";
+import { keepSecret, redactArguments } from "../../terminal/redact.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../../terminal/terminal.ts";
@@ -20,7 +20,7 @@ import { checkHttp } from "./http.ts";
 import type { DoctorOptions } from "./options.ts";
 import { checkProcess } from "./process.ts";
 import { checkProject } from "./project.ts";
-import { listOutcomes, printReport, toJsonFinding } from "./report.ts";
+import { breaksApart, listOutcomes, printReport, toJsonFinding } from "./report.ts";
 
 /** The time limit of each request, in milliseconds, unless the user gives another one. */
 const TIMEOUT_MS = 15_000;
@@ -52,14 +52,15 @@ export async function diagnoseServer(server: string, options: DoctorOptions): Pr
     const size = toolsSize === undefined ? {} : { toolsSize };
     const usesMcpEdge = diagnosis.isOurs;
     printJson(terminal, {
-      server: findName(target),
+      server: target.kind === "http" ? findName(target) : redactArguments([target.command, ...target.args]).join(" "),
       usesMcpEdge,
       hosts: outcomes,
       findings: findings.map(toJsonFinding),
       ...size,
     });
   } else printReport(diagnosis, outcomes, terminal);
-  return outcomes.some(({ outcome }) => outcome === "breaks") ? Exit.serverError : Exit.ok;
+  const isBroken = outcomes.some(({ outcome }) => outcome === "breaks") || findings.some(breaksApart);
+  return isBroken ? Exit.serverError : Exit.ok;
 }
 
 async function diagnoseUrl(
@@ -72,7 +73,7 @@ async function diagnoseUrl(
   const given = { ...configured, ...readHeaders(options.header) };
   const token = readToken(given) ?? (await findToken(url, given));
   const headers = token === undefined || readToken(given) ? given : { ...given, Authorization: `Bearer ${token}` };
-  for (const value of Object.values(headers)) keepSecret(value);
+  for (const value of Object.values(headers)) keepCredentials(value);
   if (token !== undefined) keepSecret(token);
   const line = { url, headers, signal, timeoutMs: options.timeout ?? TIMEOUT_MS };
   const onStep = (step: string) => terminal.status(`checking: ${step}`);

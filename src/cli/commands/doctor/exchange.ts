@@ -78,7 +78,7 @@ async function readStream(body: ReadableStream<Uint8Array>, id: number) {
     event: (event) => {
       count += 1;
       const found = parseMessages(event.data);
-      messages.push(...found);
+      for (const each of found) messages.push(each);
       if (event.id !== undefined && event.id !== "") eventId = event.id;
       return count >= EVENTS_MAX || found.some((each) => each.id === id);
     },

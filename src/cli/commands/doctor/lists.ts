@@ -87,7 +87,8 @@ async function readList(
       diagnosis.add({ ...BASE, id: `${kind}-failed`, severity, what, fix });
       return { items };
     }
-    items.push(...page);
+    // The arguments of a call would not fit on the stack.
+    for (const each of page) items.push(each);
     if (typeof result?.nextCursor !== "string") return { items };
     cursor = result.nextCursor;
     bytes += bytesOf(page);
