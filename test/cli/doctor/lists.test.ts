@@ -126,6 +126,7 @@ const PAGES: readonly Row[] = [
         return { ...rest, headers: { ...own, ...headers } };
       },
     },
+    args: ["--header", "Authorization: Bearer secret-token-123"],
     found: ["cors-headers breaks"],
     by: "configuration",
     fix: /Access-Control-Allow-Headers/,

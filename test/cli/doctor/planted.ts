@@ -113,6 +113,16 @@ function answer(request: Received, fault: Fault, sessions: Set<string>): Reply {
   return dispatch(message, fault, sessions);
 }
 
+/** Refuses a body that is not JSON-RPC with a reason, as mcp-edge does. */
+export function recognized(reason: string): NonNullable<Fault["reply"]> {
+  return ({ method, message }) => {
+    const error = { code: -32600, message: "not JSON-RPC", data: { reason } };
+    return method === "POST" && message.method === 0
+      ? { status: 400, body: { jsonrpc: "2.0", id: null, error } }
+      : undefined;
+  };
+}
+
 /** The response to a request without a token. */
 export function challenge(origin: string, more = ""): Reply {
   const place = `${origin}/.well-known/oauth-protected-resource/mcp`;

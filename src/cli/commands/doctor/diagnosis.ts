@@ -69,6 +69,10 @@ export class Diagnosis {
   reached: Step = "address";
   /** Whether the server requires a sign-in, and no token was given. */
   needsSignIn = false;
+  /** Whether the server has completed a handshake, or is known to need none. */
+  isOpen = false;
+  /** Whether the tool that the user named was called, or a finding says why not. */
+  isCallChecked = false;
   /** The size of the list of tools. */
   toolsSize: string | undefined;
 
@@ -104,6 +108,11 @@ export class Diagnosis {
       .filter(({ hosts, isApart }) => isApart || hosts.length > 0)
       .map(({ isApart, ...finding }) => finding)
       .sort((a, b) => rank(a) - rank(b));
+  }
+
+  /** The severity of a step that could not be completed: before the handshake, nothing is known about the server. */
+  get severityOfGap(): Severity {
+    return this.isOpen || this.needsSignIn ? "note" : "breaks";
   }
 
   /** The chosen hosts. */

@@ -9,6 +9,7 @@ import { OAuthError } from "../../../client/oauth/errors.ts";
 import { isConfidential, type Net } from "../../../client/oauth/guard.ts";
 import { resolveHost } from "../../../node/index.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
+import { untilInterrupted } from "../../terminal/signals.ts";
 import type { Line } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { Exchange } from "./exchange.ts";
@@ -81,7 +82,7 @@ function netFor({ signal, timeoutMs }: Line, server: URL): Net {
       return fetch(url, { ...init, signal: AbortSignal.any(signals) });
     },
     timeoutMs,
-    resolve: resolveHost,
+    resolve: (name) => untilInterrupted(resolveHost(name), signal),
   };
 }
 
