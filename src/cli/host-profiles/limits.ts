@@ -80,7 +80,8 @@ export const NAME_PATTERNS: readonly NamePattern[] = [
     source: { url: "https://github.com/evoila/meho/issues/2745", date: "2026-08-02" },
   },
   {
-    pattern: /^\w+$/,
+    // The message of the host does not admit -, but sources contradict each other: https://github.com/webflow/mcp-server/pull/13.
+    pattern: /^[\w-]+$/,
     admits: "letters, digits and _",
     affectsAll: false,
     hosts: ["cursor"],

@@ -13,7 +13,7 @@ function refusing(name: string): Record<string, readonly string[]> {
 describe("the names of tools", () => {
   test.each([
     ["files_read", {}],
-    ["files-read", { degrades: ["cursor"] }],
+    ["files-read", {}],
     ["files.read", { breaks: ["claude", "claude-desktop"], degrades: ["cursor"] }],
     ["a".repeat(65), { breaks: ["claude", "claude-desktop"] }],
   ])("%s is reported for the hosts that refuse it", (name, hosts) => {
