@@ -11,7 +11,7 @@ import {
   type HostLimit,
   INSTRUCTIONS_CHARS,
   type Maximum,
-  NAME_CHARACTERS,
+  NAME_PATTERNS,
   RESULT_CHARS,
   SCHEMA_BYTES,
   TOOL_COUNTS,
@@ -87,24 +87,39 @@ function* findOfTexts({ tools, instructions }: Offered): Generator<Exceeded> {
 }
 
 function* findOfNames({ tools, serverName = "" }: Offered): Generator<Exceeded> {
-  const odd = tools.filter(({ name }) => !NAME_CHARACTERS.pattern.test(name));
-  if (odd.length > 0) {
-    const what = `The name has characters other than letters, digits, _ and -, so the model's provider refuses every request: ${listed(odd)}.`;
-    const fix = "Rename the tool; write _ in place of a dot.";
-    yield { ...exceeded("name-characters", NAME_CHARACTERS, what, fix), severity: "breaks" };
+  for (const limit of NAME_PATTERNS) {
+    const odd = tools.filter(({ name }) => !limit.pattern.test(name));
+    if (odd.length === 0) continue;
+    const effect = limit.affectsAll
+      ? "refuses all tools of the server"
+      : "reports an error, and may leave out the tool";
+    const what = `The host accepts names of ${limit.admits}, and ${effect}: ${listed(odd)}.`;
+    const fix = "Rename the tool; write _ in place of other characters.";
+    yield { ...exceeded("name-characters", limit, what, fix), severity: limit.affectsAll ? "breaks" : "degrades" };
   }
   const long = tools.filter(({ name }) => name.length + serverName.length > COMBINED_NAME_CHARS.max);
   if (long.length > 0) {
     const what = `The names of the server (${JSON.stringify(serverName)}) and the tool together have more than ${COMBINED_NAME_CHARS.max} characters, so the tool is dropped: ${listed(long)}.`;
     yield exceeded("name-too-long", COMBINED_NAME_CHARS, what, "Choose a shorter name for the tool or the server.");
   }
-  const collided = Object.values(Object.groupBy(tools, ({ name }) => cutName(`mcp_${serverName}_${name}`))).flatMap(
-    (group = []) => (new Set(group.map(({ name }) => name)).size > 1 ? group : []),
-  );
+  const collided = findCollided(tools, serverName);
   if (collided.length > 0) {
     const what = `The names are cut to ${CUT_NAME_CHARS.max} characters and are then equal, so only the last tool remains: ${listed(collided)}.`;
     yield exceeded("name-collision", CUT_NAME_CHARS, what, "Choose shorter names, or names that differ at the end.");
   }
+}
+
+/** Returns the tools with different names that are equal after a host has cut them. */
+function findCollided(tools: readonly ListedTool[], serverName: string): ListedTool[] {
+  // Node 20 has neither Object.groupBy nor Map.groupBy.
+  const groups = new Map<string, ListedTool[]>();
+  for (const tool of tools) {
+    const cut = cutName(`mcp_${serverName}_${tool.name}`);
+    const group = groups.get(cut);
+    if (group) group.push(tool);
+    else groups.set(cut, [tool]);
+  }
+  return [...groups.values()].flatMap((group) => (new Set(group.map(({ name }) => name)).size > 1 ? group : []));
 }
 
 /** Returns the name that a host gives to a tool: a long name loses its middle. */

@@ -56,12 +56,38 @@ export const CUT_NAME_CHARS: Maximum & { readonly kept: number } = {
   source: { url: "https://github.com/google-gemini/gemini-cli/issues/28970", date: "2026-08-23" },
 };
 
-/** The characters of the name of a tool. The provider refuses every request that contains another name, so no tool works. */
-export const NAME_CHARACTERS: HostLimit & { readonly pattern: RegExp } = {
-  pattern: /^[\w-]+$/,
-  hosts: ["codex", "claude-code"],
-  source: { url: "https://github.com/openai/codex/issues/8174", date: "2025-12-17" },
-};
+/** The characters and the length of the name of a tool. */
+export interface NamePattern extends HostLimit {
+  readonly pattern: RegExp;
+  /** What the pattern admits, for a sentence. */
+  readonly admits: string;
+  /** Whether one other name makes all tools unusable. Otherwise, only the tool is affected. */
+  readonly affectsAll: boolean;
+}
+
+/**
+ * The names that hosts accept. Codex replaces all other characters (https://github.com/openai/codex/pull/8694, 2026-01-03). Sources
+ * about Claude Code contradict each other, so it is left out (https://github.com/microsoft/wassette/issues/56, 2025-08-03;
+ * https://github.com/barryw/ImmichMCP/pull/8, 2026-05-07).
+ */
+export const NAME_PATTERNS: readonly NamePattern[] = [
+  {
+    pattern: /^[\w-]{1,64}$/,
+    admits: "1 to 64 letters, digits, _ and -",
+    affectsAll: true,
+    hosts: ["claude", "claude-desktop"],
+    // The same message: https://github.com/loomle/loomle/issues/168, https://github.com/l22-io/orchard-mcp/issues/14.
+    source: { url: "https://github.com/evoila/meho/issues/2745", date: "2026-08-02" },
+  },
+  {
+    // The message of the host does not admit -, but sources contradict each other: https://github.com/webflow/mcp-server/pull/13.
+    pattern: /^[\w-]+$/,
+    admits: "letters, digits and _",
+    affectsAll: false,
+    hosts: ["cursor"],
+    source: { url: "https://github.com/webstudio-is/webstudio/issues/5960", date: "2026-07-30" },
+  },
+];
 
 /** The number of tools. The list contains the tools of all servers of the host, so a server should stay well below. */
 export const TOOL_COUNTS: readonly Maximum[] = [

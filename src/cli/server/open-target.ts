@@ -119,7 +119,7 @@ async function openAuth(url: string, options: ConnectionOptions, terminal: Termi
 }
 
 /** Registers the value of a header as a secret, with and without its scheme (such as `Bearer`), since a server may repeat either. */
-function keepCredentials(value: string): void {
+export function keepCredentials(value: string): void {
   keepSecret(value);
   keepSecret(value.replace(/^\S+\s+/, ""));
 }

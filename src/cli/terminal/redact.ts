@@ -10,9 +10,12 @@ const SECRET =
   /authori[sz]ation|(^|[-_])auth($|[-_])|cookie|credential|pass(word|wd|phrase|code)|secret|token|jwt|bearer|session[-_]?id|(api|access|private|signing|sealing)[-_]?key|[-_]key$|^key$/i;
 /** Names that look like names of secrets but are not. */
 const PUBLIC = /^(progressToken|maxTokens|idempotencyKey|tokenEndpoint|token_endpoint.*|authorization_servers?)$/;
-/** Strings that are recognised as secrets by their form. */
+/**
+ * Strings that are recognised as secrets by their form. The time to search text grows only linearly with its length, because a JWT is
+ * searched only where no character of one precedes it, and because the repetitions have limits.
+ */
 const VALUE =
-  /\b(Bearer|Basic|DPoP)\s+[\w+/=.~-]{6,}|\b(sk|pk|ghp|gho|ghs|github_pat|xox[abp])[-_][\w-]{8,}|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
+  /\b(Bearer|Basic|DPoP)\s{1,64}[\w+/=.~-]{6,16384}|\b(sk|pk|ghp|gho|ghs|github_pat|xox[abp])[-_][\w-]{8,16384}|(?<![\w-])eyJ[\w-]{1,16384}\.[\w-]{1,16384}\.[\w-]{1,16384}/g;
 
 export const REDACTED = "[redacted]";
 
@@ -114,7 +117,7 @@ function redactAddress(text: string): string {
   const secret = [...url.searchParams.keys()].filter((name) => isSecretName(name) || SECRET_PARAMETER.test(name));
   if (secret.length === 0 && url.password === "" && url.username === "") return text;
   [url.username, url.password] = ["", ""];
-  for (const name of secret) url.searchParams.set(name, REDACTED);
+  for (const name of new Set(secret)) url.searchParams.set(name, REDACTED);
   return url.href.replaceAll(encodeURIComponent(REDACTED), REDACTED);
 }
 

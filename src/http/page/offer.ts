@@ -19,15 +19,22 @@ export function offer(registry: Registry, rules: VersionRules): Html {
   const section = (id: string, title: string, items: Iterable<CatalogItem>, show: (entry: JsonObject) => Html) => {
     const entries = [...items].map((item) => item.entry(rules));
     if (entries.length === 0) return undefined;
-    const named = Object.groupBy(entries, ({ _meta }) => groupOf(_meta));
+    // Node 20 has neither Object.groupBy nor Map.groupBy.
+    const named = new Map<string, JsonObject[]>();
+    for (const entry of entries) {
+      const name = groupOf(entry._meta);
+      const group = named.get(name);
+      if (group) group.push(entry);
+      else named.set(name, [entry]);
+    }
     const list = (name: string) =>
-      html`<ul class="list">${named[name]?.map((entry) => html`<li>${show(entry)}</li>`)}</ul>`;
-    const groups = Object.keys(named).filter((name) => name !== "");
+      html`<ul class="list">${named.get(name)?.map((entry) => html`<li>${show(entry)}</li>`)}</ul>`;
+    const groups = [...named.keys()].filter((name) => name !== "");
     const folded = groups.map(
       (name) =>
-        html`<details class="group"><summary>${name} <small>${`${named[name]?.length}`}</small></summary>${list(name)}</details>`,
+        html`<details class="group"><summary>${name} <small>${`${named.get(name)?.length}`}</small></summary>${list(name)}</details>`,
     );
-    return html`<section aria-labelledby="${id}"><h2 id="${id}">${title} <small>${`${entries.length}`}</small></h2>${named[""] && list("")}${folded}</section>`;
+    return html`<section aria-labelledby="${id}"><h2 id="${id}">${title} <small>${`${entries.length}`}</small></h2>${named.has("") ? list("") : undefined}${folded}</section>`;
   };
   return html`${[
     section("tools", "Tools", tools.values(), showTool),

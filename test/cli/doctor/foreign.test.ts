@@ -10,7 +10,7 @@ import { serveBoth } from "../../client/fixtures/official-2.ts";
 import { startEverything } from "../../client/fixtures/reference-servers.ts";
 import { Workerd } from "../../harness/workerd.ts";
 import { NODE } from "../../oracle/node.ts";
-import { doctor, doctorIn, idsOf, plant } from "./planted.ts";
+import { doctor, doctorIn, idsOf, plant, recognized } from "./planted.ts";
 
 const FIXTURES = join(import.meta.dirname, "../../client/fixtures");
 
@@ -94,9 +94,13 @@ test("in a project, the configuration is checked as well", { timeout: 60_000 }, 
       join(folder, "wrangler.toml"),
       'name = "own"\nmain = "src/index.ts"\ncompatibility_date = "2026-11-18"\n',
     );
-    await using server = await plant();
+    await using other = await plant();
+    expect(idsOf(await doctorIn(folder, other.url))).toEqual([]);
+    await using server = await plant({ reply: recognized("not-jsonrpc") });
     const report = await doctorIn(folder, server.url);
     expect(idsOf(report)).toEqual(["config-export-missing breaks", "config-migration-missing breaks"]);
+    expect(new Set(report.hosts.map(({ outcome }) => outcome))).toEqual(new Set(["works", "unreachable"]));
+    expect(report.code).toBe(3);
     expect(report.findings[0]?.fix).toContain("export class McpObject extends app.McpObject {}");
   } finally {
     rmSync(folder, { recursive: true });

@@ -62,9 +62,9 @@ const LISTS: readonly Row[] = [
   {
     name: "a name with a dot",
     fault: { tools: [{ ...TOOL, name: "files.read" }] },
-    found: ["name-characters breaks"],
+    found: ["name-characters breaks", "name-characters degrades"],
     by: "host",
-    fix: /_ in place of a dot/,
+    fix: /_ in place of other characters/,
   },
   {
     name: "a name that is too long with the name of the server",
@@ -101,7 +101,7 @@ const LISTS: readonly Row[] = [
   {
     name: "too many tools",
     fault: { tools: Array.from({ length: 129 }, (_, index) => ({ ...TOOL, name: `tool${index}` })) },
-    found: ["too-many-tools breaks"],
+    found: ["too-many-tools breaks", "too-many-tools breaks"],
     by: "host",
     fix: /Combine tools/,
   },
@@ -126,6 +126,7 @@ const PAGES: readonly Row[] = [
         return { ...rest, headers: { ...own, ...headers } };
       },
     },
+    args: ["--header", "Authorization: Bearer secret-token-123"],
     found: ["cors-headers breaks"],
     by: "configuration",
     fix: /Access-Control-Allow-Headers/,
@@ -176,7 +177,7 @@ test("calls no tool unless --call names one, and finds a result that hosts cut",
   });
   expect(idsOf(await doctor(server.url))).toEqual([]);
   expect(server.received).not.toContain("tools/call");
-  expect(idsOf(await doctor(server.url, "--call", "add"))).toEqual(["result-cut degrades"]);
+  expect(idsOf(await doctor(server.url, "--call", "add"))).toEqual(["result-cut degrades", "result-cut degrades"]);
   expect(idsOf(await doctor(server.url, "--call", "ad"))).toEqual(["tool-unknown breaks"]);
   await using failing = await plant({
     reply: (request) => (isMethod(request, "tools/call") ? error(500, "boom") : undefined),

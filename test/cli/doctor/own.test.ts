@@ -9,7 +9,7 @@ import { bearer } from "../../../src/worker/access/auth/index.ts";
 import { edge } from "../../../src/worker/index.ts";
 import { NODE } from "../../oracle/node.ts";
 import { cli, SERVER } from "../run.ts";
-import { doctor, idsOf, plant, TOOL, tokenOf } from "./planted.ts";
+import { doctor, idsOf, plant, tokenOf, toolsNamed } from "./planted.ts";
 
 const ISSUER = "https://login.example.com";
 
@@ -95,16 +95,16 @@ describe("the output for people", () => {
     cli(["doctor", ...args], { cwd: tmpdir(), env: { XDG_CONFIG_HOME: "/nowhere" } });
 
   test("has a line for each host, the size of the list, and the findings with their sources", async () => {
-    await using server = await plant({ tools: [{ ...TOOL, name: "files.read" }] });
-    const { code, stdout } = await run(server.url, "--host", "cursor", "--host", "codex", "--host", "claude");
+    await using server = await plant({ tools: toolsNamed(101) });
+    const { code, stdout } = await run(server.url, "--host", "cursor", "--host", "windsurf", "--host", "claude");
     expect(code).toBe(3);
     expect(stdout).toContain("Cursor        ✓ works\n");
-    expect(stdout).toContain("Codex         ✗ breaks at limits: name-characters\n");
+    expect(stdout).toContain("Windsurf      ✗ breaks at limits: too-many-tools\n");
     expect(stdout).toContain("Claude (web)  - needs a public https: address, so it was not checked\n");
     expect(stdout).toMatch(/\ntools\/list: \d+ bytes, roughly \d+ tokens\n/);
-    expect(stdout).toContain("breaks name-characters (limits; fault of the host)\n");
-    expect(stdout).toContain("  → Rename the tool; write _ in place of a dot.\n");
-    expect(stdout).toContain("  Source: https://github.com/openai/codex/issues/8174 (2025-12-17)\n");
+    expect(stdout).toContain("breaks too-many-tools (limits; fault of the host)\n");
+    expect(stdout).toContain("  → Combine tools, or list only those that the caller may use.\n");
+    expect(stdout).toContain("  Source: https://www.desplega.ai/blog/deep-dive-windsurf-mcp-workflows (2026-06-16)\n");
   });
 
   test("cleans and cuts what a server says, and does not contain tokens, even if it is cut", async () => {

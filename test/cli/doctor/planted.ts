@@ -44,6 +44,11 @@ export interface Fault {
 
 export const TOOL = { name: "add", description: "Adds", inputSchema: { type: "object" } };
 
+/** Returns a number of tools with different names. */
+export function toolsNamed(count: number): (typeof TOOL)[] {
+  return Array.from({ length: count }, (_, index) => ({ ...TOOL, name: `tool${index}` }));
+}
+
 /** A running server. */
 export interface Planted extends AsyncDisposable {
   readonly url: string;
@@ -106,6 +111,16 @@ function answer(request: Received, fault: Fault, sessions: Set<string>): Reply {
   if (session !== undefined && !sessions.has(String(session))) return { status: 404, body: {} };
   if (method === "DELETE") return { status: 200 };
   return dispatch(message, fault, sessions);
+}
+
+/** Refuses a body that is not JSON-RPC with a reason, as mcp-edge does. */
+export function recognized(reason: string): NonNullable<Fault["reply"]> {
+  return ({ method, message }) => {
+    const error = { code: -32600, message: "not JSON-RPC", data: { reason } };
+    return method === "POST" && message.method === 0
+      ? { status: 400, body: { jsonrpc: "2.0", id: null, error } }
+      : undefined;
+  };
 }
 
 /** The response to a request without a token. */

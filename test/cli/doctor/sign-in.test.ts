@@ -138,14 +138,14 @@ const SIGN_IN: readonly Row[] = [
     fix: /client id/,
   },
   {
-    name: "a scope that is never issued",
+    name: "a scope that the authorization server does not list",
     fault: {
       isProtected: true,
       reply: ({ path, origin }) => (path === "/mcp" ? challenge(origin, ', scope="admin"') : undefined),
     },
-    found: ["scope-unknown breaks"],
+    found: ["scope-unknown note"],
     by: "configuration",
-    fix: /Create these scopes/,
+    fix: /Check that the authorization server issues/,
   },
   {
     name: "a clock that is ten minutes behind",

@@ -15,7 +15,7 @@ export const doctor: CliCommand = {
       .addOption(
         new Option("--host <name>", "only check this host (repeatable)").choices(HOST_NAMES).argParser(readHost),
       )
-      .option("--origin <origin>", "also check that a web page of this origin can call the server")
+      .option("--origin <origin>", "also check that a web page of this origin can call the server", readOrigin)
       .option("--call <tool>", "also call this tool, without arguments; otherwise no tool is called")
       .action(async (server: string, options: DoctorOptions) => {
         const { diagnoseServer } = await import("./doctor.ts");
@@ -27,5 +27,12 @@ export const doctor: CliCommand = {
 function readHost(value: string, before: readonly HostName[] = []): HostName[] {
   const host = HOST_NAMES.find((name) => name === value);
   if (host === undefined) throw new InvalidArgumentError(`Allowed choices are ${HOST_NAMES.join(", ")}.`);
-  return [...before, host];
+  return before.includes(host) ? [...before] : [...before, host];
+}
+
+/** Returns the origin as browsers send it. */
+function readOrigin(value: string): string {
+  const { protocol = "", origin = "" } = URL.canParse(value) ? new URL(value) : {};
+  if (!/^https?:$/.test(protocol)) throw new InvalidArgumentError("Write it as https://app.example.com.");
+  return origin;
 }

@@ -13,6 +13,9 @@ export const ACCEPT = "application/json, text/event-stream";
 /** The newest version with a handshake. */
 export const LEGACY_VERSION = SPOKEN_VERSIONS.find(({ era }) => era === "legacy")?.version ?? "";
 
+/** How long the end of a session may take, in milliseconds: normally, and after an interruption. */
+const [END_MS, LAST_MS] = [5_000, 500];
+
 /** The connection of the doctor to the server. */
 export interface Line extends Sending {
   /** The headers of all requests, such as `Authorization`. */
@@ -67,7 +70,9 @@ export class Conversation {
   /** The headers of requests in this conversation. */
   get headers(): Record<string, string> {
     const session = this.sessionId === undefined ? {} : { "Mcp-Session-Id": this.sessionId };
-    return { ...session, "MCP-Protocol-Version": this.version };
+    // Any other text would make every request invalid, including the one that ends the session.
+    const version = /^[\x21-\x7e]+$/.test(this.version) ? { "MCP-Protocol-Version": this.version } : {};
+    return { ...session, ...version };
   }
 
   notify(method: string): Promise<Exchange | NoResponse> {
@@ -92,10 +97,13 @@ export class Conversation {
     return exchange({ ...this.line, timeoutMs }, { headers: all });
   }
 
-  /** Ends the session. A failure does not matter, because it ends by itself. */
+  /** Ends the session, even if the command was interrupted. A failure does not matter, because it ends by itself. */
   async end(): Promise<void> {
     if (this.sessionId === undefined) return;
-    await exchange(this.line, { method: "DELETE", headers: { ...this.line.headers, ...this.headers } });
+    const { line } = this;
+    const timeoutMs = Math.min(line.timeoutMs, line.signal.aborted ? LAST_MS : END_MS);
+    const sending = { url: line.url, timeoutMs, signal: AbortSignal.timeout(timeoutMs) };
+    await exchange(sending, { method: "DELETE", headers: { ...line.headers, ...this.headers } }).catch(() => undefined);
   }
 }
 

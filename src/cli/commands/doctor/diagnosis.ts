@@ -26,6 +26,9 @@ export const STEPS = [
 /** A step of a connection. */
 export type Step = (typeof STEPS)[number];
 
+/** The steps whose findings are not about hosts, unless they name some. */
+const APART: ReadonlySet<Step> = new Set(["origin", "call", "project"]);
+
 /** `breaks`: the hosts cannot use the server, or a part of it. `degrades`: something is lost. `note`: nothing has to change. */
 export type Severity = "breaks" | "degrades" | "note";
 
@@ -38,7 +41,7 @@ export interface Finding {
   readonly step: Step;
   readonly severity: Severity;
   readonly fault: Fault;
-  /** The affected hosts. */
+  /** The affected hosts. Empty if the finding is not about a host, but about a web page, a call or the project. */
   readonly hosts: readonly HostName[];
   /** A sentence that says what is wrong. */
   readonly what: string;
@@ -50,7 +53,7 @@ export interface Finding {
 
 /** A finding to add. */
 export interface FindingInput extends Omit<Finding, "hosts"> {
-  /** @default all hosts */
+  /** @default all hosts; none for the steps `origin`, `call` and `project` */
   readonly hosts?: readonly HostName[] | undefined;
   /** What to change in a server that uses mcp-edge: the name of the option, and its value. */
   readonly ours?: string | undefined;
@@ -66,6 +69,10 @@ export class Diagnosis {
   reached: Step = "address";
   /** Whether the server requires a sign-in, and no token was given. */
   needsSignIn = false;
+  /** Whether the server has completed a handshake, or is known to need none. */
+  isOpen = false;
+  /** Whether the tool that the user named was called, or a finding says why not. */
+  isCallChecked = false;
   /** The size of the list of tools. */
   toolsSize: string | undefined;
 
@@ -73,12 +80,14 @@ export class Diagnosis {
     this.#hosts = hosts;
   }
 
-  /** Adds a finding. An id is reported only once, for the hosts of all its findings. */
+  /** Adds a finding. Findings that differ only in their hosts become one. */
   add(finding: FindingInput): void {
-    const { id, severity, hosts = HOST_NAMES } = finding;
-    const at = this.#added.findIndex((each) => each.id === id && each.severity === severity);
+    const { id, severity, what, source, hosts = APART.has(finding.step) ? [] : HOST_NAMES } = finding;
+    const at = this.#added.findIndex(
+      (each) => each.id === id && each.severity === severity && each.what === what && each.source?.url === source?.url,
+    );
     const known = this.#added[at];
-    if (known) this.#added[at] = { ...known, hosts: [...new Set([...(known.hosts ?? HOST_NAMES), ...hosts])] };
+    if (known) this.#added[at] = { ...known, hosts: [...new Set([...(known.hosts ?? []), ...hosts])] };
     else this.#added.push({ ...finding, hosts });
   }
 
@@ -90,13 +99,20 @@ export class Diagnosis {
   get findings(): Finding[] {
     const rank = ({ step, severity }: FindingInput) => STEPS.indexOf(step) * 3 + SEVERITIES.indexOf(severity);
     return this.#added
-      .map(({ ours, fix, hosts = HOST_NAMES, ...rest }) => ({
+      .map(({ ours, fix, hosts = [], ...rest }) => ({
         ...rest,
         fix: (this.isOurs ? ours : undefined) ?? fix,
+        isApart: hosts.length === 0,
         hosts: hosts.filter((each) => this.#hosts.includes(each)),
       }))
-      .filter(({ hosts }) => hosts.length > 0)
+      .filter(({ hosts, isApart }) => isApart || hosts.length > 0)
+      .map(({ isApart, ...finding }) => finding)
       .sort((a, b) => rank(a) - rank(b));
+  }
+
+  /** The severity of a step that could not be completed: before the handshake, nothing is known about the server. */
+  get severityOfGap(): Severity {
+    return this.isOpen || this.needsSignIn ? "note" : "breaks";
   }
 
   /** The chosen hosts. */

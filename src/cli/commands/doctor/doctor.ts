@@ -4,44 +4,57 @@
  * @module
  */
 import { isLoopback } from "../../../http/origin.ts";
-import { Exit } from "../../exit.ts";
+import { Exit, usageError } from "../../exit.ts";
 import type { HostName } from "../../host-profiles/profiles.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
-import { checkCredentials, openTarget, readHeaders } from "../../server/open-target.ts";
+import { checkCredentials, keepCredentials, openTarget, readHeaders } from "../../server/open-target.ts";
 import type { ServerAddress } from "../../server/server-address.ts";
 import { findName, readTarget } from "../../server/target.ts";
-import { keepSecret } from "../../terminal/redact.ts";
+import { keepSecret, redactArguments } from "../../terminal/redact.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../../terminal/terminal.ts";
 import { CLOUD_HOSTS, isPublicUrl } from "./address.ts";
-import { Diagnosis } from "./diagnosis.ts";
+import { Diagnosis, STEPS } from "./diagnosis.ts";
 import { checkHttp } from "./http.ts";
 import type { DoctorOptions } from "./options.ts";
 import { checkProcess } from "./process.ts";
 import { checkProject } from "./project.ts";
-import { listOutcomes, printReport, toJsonFinding } from "./report.ts";
+import { breaksApart, listOutcomes, printReport, toJsonFinding } from "./report.ts";
+import { Steps } from "./steps.ts";
 
 /** The time limit of each request, in milliseconds, unless the user gives another one. */
 const TIMEOUT_MS = 15_000;
 
 type HttpAddress = Extract<ServerAddress, { kind: "http" }>;
 
-/** Runs the command and returns its exit code. */
-export async function diagnoseServer(server: string, options: DoctorOptions): Promise<number> {
+/** The time limit of the whole command, in milliseconds. */
+const LIMIT_MS = 180_000;
+
+/** Runs the command and returns its exit code. @param limitMs The time limit of all checks together, in milliseconds. */
+export async function diagnoseServer(server: string, options: DoctorOptions, limitMs = LIMIT_MS): Promise<number> {
   const terminal = createTerminal();
   const target = await readTarget(server, options);
   checkCredentials(target, options.header);
   const diagnosis = new Diagnosis(options.host);
   const interruption = listenForSignals();
-  const { signal } = interruption;
+  const deadline = AbortSignal.timeout(limitMs);
+  const signal = AbortSignal.any([interruption.signal, deadline]);
   try {
     if (target.kind === "http") await diagnoseUrl(target, options, diagnosis, terminal, signal);
     else {
-      const opened = await openTarget(target, options, terminal, { signal, mayAsk: false });
+      const limited = { ...options, timeout: options.timeout ?? TIMEOUT_MS };
+      const opened = await openTarget(target, limited, terminal, { signal, mayAsk: false });
       await checkProcess(opened, options.call, diagnosis, signal);
     }
-    if (isNearby(target, diagnosis)) await checkProject(process.cwd(), diagnosis);
+    // Only a recognized server is known to come from a project with mcp-edge.
+    if (target.kind === "http" && diagnosis.isOurs) {
+      const steps = new Steps(diagnosis, signal, () => undefined);
+      await steps.run("project", () => checkProject(process.cwd(), diagnosis));
+    }
+  } catch (error) {
+    if (interruption.signal.aborted || !deadline.aborted) throw error;
+    addTimeOver(limitMs, diagnosis);
   } finally {
     terminal.status(undefined);
     interruption.stop();
@@ -52,14 +65,15 @@ export async function diagnoseServer(server: string, options: DoctorOptions): Pr
     const size = toolsSize === undefined ? {} : { toolsSize };
     const usesMcpEdge = diagnosis.isOurs;
     printJson(terminal, {
-      server: findName(target),
+      server: target.kind === "http" ? findName(target) : redactArguments([target.command, ...target.args]).join(" "),
       usesMcpEdge,
       hosts: outcomes,
       findings: findings.map(toJsonFinding),
       ...size,
     });
   } else printReport(diagnosis, outcomes, terminal);
-  return outcomes.some(({ outcome }) => outcome === "breaks") ? Exit.serverError : Exit.ok;
+  const isBroken = outcomes.some(({ outcome }) => outcome === "breaks") || findings.some(breaksApart);
+  return isBroken ? Exit.serverError : Exit.ok;
 }
 
 async function diagnoseUrl(
@@ -72,11 +86,23 @@ async function diagnoseUrl(
   const given = { ...configured, ...readHeaders(options.header) };
   const token = readToken(given) ?? (await findToken(url, given));
   const headers = token === undefined || readToken(given) ? given : { ...given, Authorization: `Bearer ${token}` };
-  for (const value of Object.values(headers)) keepSecret(value);
+  for (const value of Object.values(headers)) keepCredentials(value);
   if (token !== undefined) keepSecret(token);
+  checkHeaders(headers);
   const line = { url, headers, signal, timeoutMs: options.timeout ?? TIMEOUT_MS };
   const onStep = (step: string) => terminal.status(`checking: ${step}`);
   await checkHttp(line, { token, origin: options.origin, call: options.call, onStep }, diagnosis);
+}
+
+/** @throws {CliError} if a value cannot be sent. The message does not contain it, because it may be a secret. */
+function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      new Headers({ [name]: value });
+    } catch {
+      throw usageError(`The value of the header ${name} has characters that HTTP does not allow.`);
+    }
+  }
 }
 
 /** Returns the bearer token in headers. */
@@ -94,9 +120,18 @@ async function findToken(url: string, headers: Readonly<Record<string, string>>)
   return findStoredToken(url);
 }
 
-/** Whether the project in the current folder is probably the source of the server. */
-function isNearby(target: ServerAddress, { isOurs }: Diagnosis): boolean {
-  return target.kind === "http" && (isOurs || isLoopback(new URL(target.url).hostname));
+/** Adds that the time of the command is over, and what was not checked. */
+function addTimeOver(limitMs: number, diagnosis: Diagnosis): void {
+  const { reached, severityOfGap } = diagnosis;
+  const left = STEPS.slice(STEPS.indexOf(reached) + 1).join(", ");
+  diagnosis.add({
+    id: "time-over",
+    step: reached,
+    severity: severityOfGap,
+    fault: "network",
+    what: `The checks were stopped after ${limitMs / 1_000} s at the step ${reached}${left === "" ? "" : `. Not checked: ${left}`}.`,
+    fix: "Find out why the server responds slowly, or set a shorter limit for each request with --timeout.",
+  });
 }
 
 /** Returns a function that says which hosts can reach a server. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isConfidential } from "../../../client/oauth/guard.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
 import { oneLine } from "../../terminal/terminal.ts";
@@ -11,15 +12,30 @@ import type { Diagnosis, FindingInput } from "./diagnosis.ts";
 import { describeExchange, type Exchange, exchange, isExchange } from "./exchange.ts";
 
 /** The error in a response. */
-function errorOf({ messages }: Exchange): JsonObject | undefined {
+export function errorOf({ messages }: Exchange): JsonObject | undefined {
   const error = messages.find((each) => isObject(each.error))?.error;
   return isObject(error) ? error : undefined;
 }
 
+/** The reasons with which mcp-edge refuses the requests of the doctor. */
+const REASONS: ReadonlySet<string> = new Set([
+  "host-not-allowed",
+  "unauthorized",
+  "invalid_token",
+  "insufficient_scope",
+  "invalid_dpop_proof",
+  "use_dpop_nonce",
+  "not-jsonrpc",
+  "session-missing",
+  "sessions-unavailable",
+  "too-many",
+  "protocol",
+]);
+
 /** Returns the reason that mcp-edge gives in its refusals; undefined in the responses of other servers. */
 export function reasonOf(answer: Exchange): string | undefined {
   const data = errorOf(answer)?.data;
-  return isObject(data) && typeof data.reason === "string" && /^[a-z_-]+$/.test(data.reason) ? data.reason : undefined;
+  return isObject(data) && typeof data.reason === "string" && REASONS.has(data.reason) ? data.reason : undefined;
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308];
@@ -29,12 +45,14 @@ export async function explainRefusal(line: Line, answer: Exchange, diagnosis: Di
   const { status } = answer;
   if (REDIRECTS.includes(status)) return addRedirect(line, answer, diagnosis);
   const message = String(errorOf(answer)?.message ?? "");
-  const finding = findByText(line, answer, message) ?? findByStatus(answer, message);
+  const hasToken = Object.keys(line.headers).some((name) => name.toLowerCase() === "authorization");
+  const finding = findByText(line, answer, message) ?? findByStatus(answer, message, hasToken);
   if (finding) {
     diagnosis.add(finding);
     return;
   }
-  if (status === 404 || status === 405 || status < 300) return addWrongPath(line, answer, diagnosis);
+  const isElsewhere = status === 404 || status === 405 || (status < 300 && !errorOf(answer));
+  if (isElsewhere) return addWrongPath(line, answer, diagnosis);
   diagnosis.add({
     id: "handshake-refused",
     step: "handshake",
@@ -47,26 +65,34 @@ export async function explainRefusal(line: Line, answer: Exchange, diagnosis: Di
 
 function addRedirect(line: Line, { status, headers }: Exchange, diagnosis: Diagnosis): void {
   const location = headers.get("location") ?? "";
-  const to = URL.canParse(location, line.url) ? new URL(location, line.url).href : "an invalid address";
+  const found = URL.canParse(location, line.url) ? new URL(location, line.url) : undefined;
+  const to = found?.href ?? "an invalid address";
+  const isUsable = found !== undefined && isConfidential(found);
   const following = PROFILES.filter(({ followsRedirects }) => followsRedirects?.value).map(({ name }) => name);
   const finding = {
     id: "redirects",
     step: "endpoint",
     fault: "configuration",
     what: `The address redirects (${status}) to ${to}. Clients do not send tokens or POST bodies to another address.`,
-    fix: `Enter the final address in the host: ${to}`,
+    fix: isUsable
+      ? `Enter the final address in the host: ${to}`
+      : "Respond to the request at this address, or redirect to an https: address.",
   } as const;
   const others = PROFILES.map(({ name }) => name).filter((name) => !following.includes(name));
   diagnosis.add({ ...finding, severity: "breaks", hosts: others });
   diagnosis.add({ ...finding, severity: "degrades", hosts: following });
 }
 
+/** Messages about the header Host. */
+const HOST_HEADER =
+  /\b(?:invalid|unknown|unexpected|untrusted|disallowed|forbidden) host\b|\bhost header\b|\bheader ["'`]?host\b|\bhost(?:name)?\b.{0,80}\bnot (?:allowed|permitted|trusted)\b/i;
+
 const BASE = { step: "endpoint", severity: "breaks", fault: "configuration" } as const;
 
 function findByText(line: Line, answer: Exchange, message: string): FindingInput | undefined {
   const { status } = answer;
   const { hostname } = new URL(line.url);
-  const isAboutHost = reasonOf(answer) === "host-not-allowed" || /\bhost\b/i.test(message);
+  const isAboutHost = reasonOf(answer) === "host-not-allowed" || HOST_HEADER.test(message);
   if (status === 421 || ((status === 400 || status === 403) && isAboutHost)) {
     return {
       ...BASE,
@@ -99,7 +125,7 @@ function findByText(line: Line, answer: Exchange, message: string): FindingInput
   return undefined;
 }
 
-function findByStatus(answer: Exchange, message: string): FindingInput | undefined {
+function findByStatus(answer: Exchange, message: string, hasToken: boolean): FindingInput | undefined {
   const { status, headers, mediaType } = answer;
   const isPage = mediaType === "text/html";
   if ((status === 403 || status === 503) && (isPage || headers.has("cf-mitigated"))) {
@@ -117,13 +143,11 @@ function findByStatus(answer: Exchange, message: string): FindingInput | undefin
       step: "sign-in",
       severity: "breaks",
       fault: "server",
-      what: `A request without a token gets 403${message === "" ? "" : ` (${oneLine(message, 200)})`}. Clients start a sign-in only after 401.`,
-      fix: "Respond to requests without a valid token with 401 and a WWW-Authenticate header with resource_metadata.",
+      what: `A request ${hasToken ? "with the given credentials" : "without a token"} gets 403${message === "" ? "" : ` (${oneLine(message, 200)})`}. ${hasToken ? "Without a WWW-Authenticate header, clients cannot ask for more scopes" : "Clients start a sign-in only after 401"}.`,
+      fix: hasToken
+        ? 'Check what the account may do. If scopes are missing, send WWW-Authenticate: Bearer error="insufficient_scope" with the scopes.'
+        : "Respond to requests without a valid token with 401 and a WWW-Authenticate header with resource_metadata.",
     };
-  }
-  if (status === 429) {
-    const fix = "Raise the limit for new sessions, or wait for the time in Retry-After and run the doctor again.";
-    return { ...BASE, id: "rate-limited", what: "The server accepts no more requests for now (HTTP 429).", fix };
   }
   if (status < 500) return undefined;
   const what = `The server fails on initialize: ${describeExchange(answer)}.`;
@@ -148,9 +172,12 @@ async function addWrongPath(line: Line, answer: Exchange, diagnosis: Diagnosis):
   }
   const url = new URL(line.url);
   const near = url.pathname === "/mcp" ? "/" : "/mcp";
-  const other = { ...line, url: new URL(near, url).href };
+  // The user has not named this path, so it does not get the user's credentials.
+  const other = { ...line, url: new URL(near, url).href, headers: {} };
   const found = await initialize(other);
-  const isThere = toConversation(other, found) !== undefined || (isExchange(found) && found.status === 401);
+  const opened = toConversation(other, found);
+  await opened?.end();
+  const isThere = opened !== undefined || (isExchange(found) && found.status === 401);
   const what = `There is no MCP endpoint at ${url.pathname}: ${describeExchange(answer)}, ${answer.mediaType || "without content"}.`;
   const path = JSON.stringify(url.pathname);
   diagnosis.add({

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { setTimeout } from "node:timers/promises";
 import { readEvents, readText } from "../../../client/transports/event-reader.ts";
 import { readReceived } from "../../../client/transports/received.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
@@ -43,8 +44,38 @@ export interface Sending {
   readonly signal: AbortSignal;
 }
 
-/** Sends a request and reads the response. A stream of events is read up to the response to `id`, or not at all without `id`. */
-export async function exchange(
+/** Thrown if the server responds with 429 again and again, or requires a longer pause. */
+export class RateLimitedError extends Error {}
+
+/** The maximum number of times a request is sent, and the longest pause before the next time, in milliseconds. */
+const [SENT_MAX, PAUSE_MS_MAX] = [4, 3_000];
+
+/**
+ * Sends a request and reads the response. A stream of events is read up to the response to `id`, or not at all without `id`. After a
+ * 429, the request is sent again.
+ *
+ * @throws {RateLimitedError}
+ */
+export async function exchange(sending: Sending, init: RequestInit, id?: number): Promise<Exchange | NoResponse> {
+  for (let sent = 1; ; sent += 1) {
+    const answer = await send(sending, init, id);
+    if (!isExchange(answer) || answer.status !== 429) return answer;
+    const pauseMs = Number(answer.headers.get("retry-after") ?? 1) * 1_000;
+    if (sent >= SENT_MAX || !(pauseMs <= PAUSE_MS_MAX)) throw new RateLimitedError("HTTP 429");
+    await pause(pauseMs, sending.signal);
+  }
+}
+
+async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(Math.max(0, pauseMs), undefined, { signal });
+  } catch {
+    // The signal has its own reason.
+    signal.throwIfAborted();
+  }
+}
+
+async function send(
   { url, timeoutMs, signal }: Sending,
   init: RequestInit,
   id?: number,
@@ -78,7 +109,7 @@ async function readStream(body: ReadableStream<Uint8Array>, id: number) {
     event: (event) => {
       count += 1;
       const found = parseMessages(event.data);
-      messages.push(...found);
+      for (const each of found) messages.push(each);
       if (event.id !== undefined && event.id !== "") eventId = event.id;
       return count >= EVENTS_MAX || found.some((each) => each.id === id);
     },

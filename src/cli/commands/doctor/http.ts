@@ -3,18 +3,20 @@
  *
  * @module
  */
+import { usageError } from "../../exit.ts";
 import type { ListedTool } from "../../host-profiles/find-limits.ts";
 import { checkAddress, explainFailure } from "./address.ts";
-import { checkCall } from "./call.ts";
+import { addNotCalled, checkCall } from "./call.ts";
 import { type Conversation, initialize, type Line, post, toConversation } from "./conversation.ts";
 import type { Diagnosis, Step } from "./diagnosis.ts";
-import { explainRefusal, reasonOf } from "./endpoint.ts";
-import { describeExchange, type Exchange, isExchange } from "./exchange.ts";
+import { errorOf, explainRefusal, reasonOf } from "./endpoint.ts";
+import { describeExchange, type Exchange, isExchange, RateLimitedError } from "./exchange.ts";
 import { checkLists, type RequestPage } from "./lists.ts";
 import { checkModern, discover, modernRequests } from "./modern.ts";
 import { checkOrigin } from "./origin.ts";
 import { checkHandshake, checkSession } from "./session.ts";
 import { checkSignIn } from "./sign-in.ts";
+import { Steps } from "./steps.ts";
 import { checkStream } from "./stream.ts";
 import { addLate, checkAccepted, explainForbidden, explainRefused } from "./token.ts";
 
@@ -29,27 +31,53 @@ export interface HttpChecks {
 
 /** Runs the steps in their order, up to the first one without which no other can follow. */
 export async function checkHttp(line: Line, checks: HttpChecks, diagnosis: Diagnosis): Promise<void> {
-  const begin = (step: Step) => {
-    diagnosis.reached = step;
-    checks.onStep(step);
-  };
-  begin("address");
+  const steps = new Steps(diagnosis, line.signal, checks.onStep);
+  try {
+    await steps.run("address", () => open(line, checks, diagnosis, steps));
+  } catch (error) {
+    if (!(error instanceof RateLimitedError)) throw error;
+    addRateLimited(diagnosis);
+  }
+  if (checks.call !== undefined && !diagnosis.isCallChecked) addNotCalled(checks.call, diagnosis);
+}
+
+/** Checks the address, and then the conversation, the sign-in or the refusal. */
+async function open(line: Line, checks: HttpChecks, diagnosis: Diagnosis, steps: Steps): Promise<void> {
   const url = new URL(line.url);
   checkAddress(url, diagnosis);
-  begin("endpoint");
+  steps.begin("endpoint");
   await recognize(line, diagnosis);
   const first = await initialize(line);
   if (!isExchange(first)) {
+    if (first.message === "bad port") throw usageError(`No client connects to port ${url.port}.`);
     diagnosis.add(explainFailure(url, first));
     return;
   }
-  if (checks.origin !== undefined) await checkOrigin(line, checks.origin, diagnosis);
   const conversation = toConversation(line, first);
-  if (conversation) return converse(conversation, checks, diagnosis, begin);
-  if (isRefusal(first)) return explainSignIn(line, first, checks.token, diagnosis, begin);
+  try {
+    diagnosis.isOpen = conversation !== undefined;
+    const { origin } = checks;
+    if (origin !== undefined) await steps.run("origin", () => checkOrigin(line, origin, first, diagnosis));
+    if (conversation) await converse(conversation, checks, diagnosis, steps);
+    else await explainFirst(line, first, checks, diagnosis, steps);
+  } finally {
+    await conversation?.end();
+  }
+}
+
+/** Explains a first response that opens no conversation. */
+async function explainFirst(
+  line: Line,
+  first: Exchange,
+  checks: HttpChecks,
+  diagnosis: Diagnosis,
+  steps: Steps,
+): Promise<void> {
+  if (isRefusal(first)) return explainSignIn(line, first, checks.token, diagnosis, steps);
   const declared = await discover(line);
   if (!declared) return explainRefusal(line, first, diagnosis);
-  begin("modern");
+  steps.begin("modern");
+  diagnosis.isOpen = true;
   diagnosis.add({
     id: "modern-only",
     step: "handshake",
@@ -58,8 +86,22 @@ export async function checkHttp(line: Line, checks: HttpChecks, diagnosis: Diagn
     what: "The server has no handshake, so hosts need a protocol version without sessions.",
     fix: "Serve the versions with a handshake as well, as long as your hosts need them.",
   });
-  const { refused } = await checkLists(declared, modernRequests(line), diagnosis);
-  if (refused) await explainSignIn(line, refused, checks.token, diagnosis, begin);
+  const request = modernRequests(line);
+  const { tools, refused } = await checkLists(declared, request, diagnosis);
+  if (refused) await explainSignIn(line, refused, checks.token, diagnosis, steps);
+  if (checks.call !== undefined && tools) await callTool(checks.call, tools, request, diagnosis);
+}
+
+function addRateLimited(diagnosis: Diagnosis): void {
+  const { reached, isOpen } = diagnosis;
+  diagnosis.add({
+    id: "rate-limited",
+    step: "endpoint",
+    severity: isOpen ? "degrades" : "breaks",
+    fault: "configuration",
+    what: `The server accepts no more requests for now (HTTP 429), so the doctor stopped at the step ${reached}.`,
+    fix: "Raise the limit for new sessions, or wait for the time in Retry-After and run the doctor again.",
+  });
 }
 
 /** Sends a body that no server accepts. A server that uses mcp-edge gives a reason for which it is recognized. */
@@ -79,17 +121,15 @@ async function explainSignIn(
   refused: Exchange,
   token: string | undefined,
   diagnosis: Diagnosis,
-  begin: (step: Step) => void,
+  steps: Steps,
 ): Promise<void> {
-  begin("sign-in");
-  const signIn = await checkSignIn(line, refused, diagnosis);
-  if (token === undefined) {
-    diagnosis.needsSignIn = true;
-    return;
-  }
-  begin("token");
-  if (refused.status === 401) explainRefused(token, refused, signIn, diagnosis);
-  else explainForbidden(token, refused, signIn, diagnosis);
+  if (token === undefined) diagnosis.needsSignIn = true;
+  const signIn = await steps.run("sign-in", () => checkSignIn(line, refused, diagnosis));
+  if (token === undefined || !signIn) return;
+  await steps.run("token", () => {
+    if (refused.status === 401) explainRefused(token, refused, signIn, diagnosis);
+    else explainForbidden(token, refused, signIn, diagnosis);
+  });
 }
 
 /** The steps after a handshake. */
@@ -97,26 +137,20 @@ async function converse(
   conversation: Conversation,
   { token, call }: HttpChecks,
   diagnosis: Diagnosis,
-  begin: (step: Step) => void,
+  steps: Steps,
 ): Promise<void> {
   const { line } = conversation;
   if (token !== undefined) checkAccepted(token, diagnosis);
-  begin("handshake");
-  const isOpen = await checkHandshake(conversation, diagnosis);
-  if (!isOpen) return conversation.end();
-  begin("session");
-  await checkSession(conversation, diagnosis);
-  begin("lists");
+  if ((await steps.run("handshake", () => checkHandshake(conversation, diagnosis))) === false) return;
+  await steps.run("session", () => checkSession(conversation, diagnosis));
   const request: RequestPage = (method, params) => conversation.request(method, params);
-  const { tools, refused } = await checkLists(conversation, request, diagnosis);
-  if (refused) await explainLate(line, refused, token, diagnosis, begin);
-  begin("stream");
-  await checkStream(conversation, diagnosis);
-  begin("modern");
-  await checkModern(line, diagnosis);
-  begin("call");
-  if (call !== undefined) await callTool(call, tools, request, diagnosis);
-  await conversation.end();
+  const lists = await steps.run("lists", () => checkLists(conversation, request, diagnosis));
+  const { tools, refused } = lists ?? {};
+  if (refused) await explainLate(line, refused, token, diagnosis, steps);
+  await steps.run("stream", () => checkStream(conversation, diagnosis));
+  await steps.run("modern", () => checkModern(line, diagnosis));
+  steps.begin("call");
+  if (call !== undefined && tools) await callTool(call, tools, request, diagnosis);
 }
 
 /** A server may admit the handshake without a token, but with a token a refused list shows a connected server without tools. */
@@ -125,10 +159,10 @@ async function explainLate(
   refused: Exchange,
   token: string | undefined,
   diagnosis: Diagnosis,
-  begin: (step: Step) => void,
+  steps: Steps,
 ): Promise<void> {
   if (token !== undefined) addLate("tools/list", refused, diagnosis);
-  await explainSignIn(line, refused, token, diagnosis, begin);
+  await explainSignIn(line, refused, token, diagnosis, steps);
 }
 
 async function callTool(
@@ -137,8 +171,9 @@ async function callTool(
   request: RequestPage,
   diagnosis: Diagnosis,
 ): Promise<void> {
-  if (!tools.some((each) => each.name === name)) return checkCall(name, tools, {}, diagnosis);
-  const { answer, result } = await request("tools/call", { name, arguments: {} });
-  if (isExchange(answer) && isRefusal(answer)) return addLate("tools/call", answer, diagnosis);
-  checkCall(name, tools, result ? { result } : { failure: describeExchange(answer) }, diagnosis);
+  const isListed = tools.some((each) => each.name === name);
+  const { answer, result } = isListed ? await request("tools/call", { name, arguments: {} }) : {};
+  if (!answer || result) return checkCall(name, tools, { result }, diagnosis);
+  const code = isExchange(answer) ? errorOf(answer)?.code : undefined;
+  checkCall(name, tools, { failure: describeExchange(answer), code }, diagnosis);
 }

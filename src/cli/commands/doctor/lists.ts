@@ -19,6 +19,8 @@ export interface Declared {
   readonly capabilities: JsonObject;
   readonly serverName: string | undefined;
   readonly instructions: unknown;
+  /** Whether the version admits an `outputSchema` of any type. */
+  readonly admitsAnyOutput?: boolean;
 }
 
 /** The maximum number of pages of one list, and of their bytes as JSON. */
@@ -32,12 +34,12 @@ const LISTS = {
 
 const BASE = { step: "lists", severity: "breaks", fault: "server" } as const;
 
-/** Reads the lists and checks the tools. Returns the tools; undefined if the server refuses the list because of the token. */
+/** Reads the lists and checks the tools. Returns the tools, if their list could be read, and the response that refuses it because of the token. */
 export async function checkLists(
-  { capabilities, serverName, instructions }: Declared,
+  { capabilities, serverName, instructions, admitsAnyOutput = false }: Declared,
   request: RequestPage,
   diagnosis: Diagnosis,
-): Promise<{ readonly tools: readonly ListedTool[]; readonly refused?: Exchange }> {
+): Promise<{ readonly tools?: readonly ListedTool[]; readonly refused?: Exchange }> {
   for (const kind of ["prompts", "resources"] as const) {
     if (capabilities[kind] !== undefined) await readList(kind, request, diagnosis, "degrades");
   }
@@ -48,8 +50,8 @@ export async function checkLists(
     return { tools: [] };
   }
   const { items, refused } = await readList("tools", request, diagnosis, "breaks");
-  if (refused) return { tools: [], refused };
-  const tools = checkTools(items, diagnosis);
+  if (!items) return refused ? { refused } : {};
+  const tools = checkTools(items, admitsAnyOutput, diagnosis);
   diagnosis.toolsSize = describeSize(items);
   for (const each of findExceeded({ tools, instructions, serverName })) {
     diagnosis.add({ ...each, step: "limits", fault: "host" });
@@ -66,33 +68,38 @@ function undeclared(count: number): FindingInput {
   };
 }
 
-/** Reads all pages of a list. */
+/** Reads all pages of a list. Returns no items if the first page could not be read. */
 async function readList(
   kind: keyof typeof LISTS,
   request: RequestPage,
   diagnosis: Diagnosis,
   severity: "breaks" | "degrades",
-): Promise<{ readonly items: readonly unknown[]; readonly refused?: Exchange }> {
+): Promise<{ readonly items?: readonly unknown[]; readonly refused?: Exchange }> {
   const { method, member } = LISTS[kind];
   const items: unknown[] = [];
   let bytes = 0;
   const cursors = new Set<string>();
   for (let cursor: string | undefined; ; ) {
     const { answer, result } = await request(method, cursor === undefined ? undefined : { cursor });
-    if (isExchange(answer) && (answer.status === 401 || answer.status === 403)) return { items, refused: answer };
+    if (isExchange(answer) && (answer.status === 401 || answer.status === 403)) return { refused: answer };
     const page = result?.[member];
     if (!Array.isArray(page)) {
       const what = `${method} is declared, but fails: ${describeExchange(answer)}.`;
       const fix = `Return { "${member}": [] } at least, or do not declare the capability.`;
       diagnosis.add({ ...BASE, id: `${kind}-failed`, severity, what, fix });
-      return { items };
+      return cursor === undefined ? {} : { items };
     }
-    items.push(...page);
+    // The arguments of a call would not fit on the stack.
+    for (const each of page) items.push(each);
     if (typeof result?.nextCursor !== "string") return { items };
     cursor = result.nextCursor;
     bytes += bytesOf(page);
     if (cursors.has(cursor) || cursors.size >= PAGES_MAX || bytes > LIST_BYTES_MAX) {
-      const why = cursors.has(cursor) ? "a cursor comes twice" : `it is larger than ${PAGES_MAX} pages, or 16 MiB`;
+      const why = cursors.has(cursor)
+        ? "a cursor comes twice"
+        : bytes > LIST_BYTES_MAX
+          ? `it is larger than ${LIST_BYTES_MAX / 1024 / 1024} MiB`
+          : `it has more than ${PAGES_MAX} pages`;
       const what = `${method} does not end: ${why}.`;
       diagnosis.add({ ...BASE, id: "list-endless", severity, what, fix: "Leave out nextCursor on the last page." });
       return { items };
@@ -102,9 +109,9 @@ async function readList(
 }
 
 /** Adds the faults of tools for which clients reject the whole list. Returns the tools that have a name. */
-function checkTools(items: readonly unknown[], diagnosis: Diagnosis): ListedTool[] {
+function checkTools(items: readonly unknown[], admitsAnyOutput: boolean, diagnosis: Diagnosis): ListedTool[] {
   const named = items.filter((each) => isObject(each) && typeof each.name === "string") as unknown as ListedTool[];
-  const invalid = items.flatMap((each, index) => problemOf(each, index) ?? []);
+  const invalid = items.flatMap((each, index) => problemOf(each, index, admitsAnyOutput) ?? []);
   const [first] = invalid;
   if (first !== undefined) {
     const more = invalid.length > 1 ? `, and ${invalid.length - 1} more` : "";
@@ -124,11 +131,12 @@ function checkTools(items: readonly unknown[], diagnosis: Diagnosis): ListedTool
   return named;
 }
 
-function problemOf(tool: unknown, index: number): string | undefined {
+function problemOf(tool: unknown, index: number, admitsAnyOutput: boolean): string | undefined {
   if (!isObject(tool) || typeof tool.name !== "string") return `the tool at index ${index} has no name`;
   const { name, inputSchema, outputSchema } = tool;
   if (!isObject(inputSchema) || inputSchema.type !== "object") return `${name} has no inputSchema of the type object`;
-  if (outputSchema !== undefined && (!isObject(outputSchema) || outputSchema.type !== "object"))
-    return `${name} has an outputSchema that is not of the type object`;
+  const isOutputValid = isObject(outputSchema) && (admitsAnyOutput || outputSchema.type === "object");
+  if (outputSchema !== undefined && !isOutputValid)
+    return `${name} has an outputSchema that is not ${admitsAnyOutput ? "an object" : "of the type object"}`;
   return undefined;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { standardHeaders } from "../../../client/transports/request-headers.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { META } from "../../../core/protocol/lifecycle.ts";
 import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
@@ -24,7 +25,7 @@ export function modernRequests(line: Line): RequestPage {
       [META.clientInfo]: { name: "mcp-edge-doctor", version: "1.0.0" },
       [META.clientCapabilities]: {},
     };
-    const headers = { "MCP-Protocol-Version": VERSION, "Mcp-Method": method };
+    const headers = { "MCP-Protocol-Version": VERSION, ...standardHeaders(method, params) };
     const answer = await post(line, { id, method, params: { ...params, _meta } }, headers);
     return { answer, result: resultOf(answer, id) };
   };
@@ -41,6 +42,7 @@ export async function discover(line: Line): Promise<Declared | undefined> {
     capabilities: isObject(result.capabilities) ? result.capabilities : ({} as JsonObject),
     serverName: isObject(info) && typeof info.name === "string" ? info.name : undefined,
     instructions: result.instructions,
+    admitsAnyOutput: true,
   };
 }
 

@@ -5,20 +5,29 @@
  */
 import { initialize, type Line, toConversation } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import { describeExchange, exchange, isExchange } from "./exchange.ts";
+import { describeExchange, type Exchange, exchange, isExchange } from "./exchange.ts";
 
 const BASE = { step: "origin", severity: "breaks", fault: "configuration" } as const;
 
-/** The headers that a page sends. */
-const SENT = ["authorization", "content-type", "mcp-protocol-version", "mcp-session-id"];
+/** Returns the headers that a page sends: a token and a session id only if the server uses them. */
+function sentTo({ headers }: Line, { status, headers: received }: Exchange): string[] {
+  const hasToken = status === 401 || Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  return [
+    ...(hasToken ? ["authorization"] : []),
+    "content-type",
+    "mcp-protocol-version",
+    ...(received.has("mcp-session-id") ? ["mcp-session-id"] : []),
+  ];
+}
 
 /** The headers of responses that a page must read. */
 const READ = ["mcp-session-id", "www-authenticate"];
 
-/** Checks that a page of an origin can call the server. */
-export async function checkOrigin(line: Line, origin: string, diagnosis: Diagnosis): Promise<void> {
+/** Checks that a page of an origin can call the server. @param first The response to the first `initialize`. */
+export async function checkOrigin(line: Line, origin: string, first: Exchange, diagnosis: Diagnosis): Promise<void> {
+  const sent = sentTo(line, first);
   const ours = `Write edge(server, { allowedOrigins: [${JSON.stringify(origin)}] }).`;
-  const asked = { "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": SENT.join(",") };
+  const asked = { "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": sent.join(",") };
   const preflight = await exchange(line, { method: "OPTIONS", headers: { Origin: origin, ...asked } });
   const allowed = isExchange(preflight) ? preflight.headers.get("access-control-allow-origin") : null;
   if (!isExchange(preflight) || preflight.status >= 300 || !admits(allowed, origin)) {
@@ -29,7 +38,7 @@ export async function checkOrigin(line: Line, origin: string, diagnosis: Diagnos
   }
   const headers = listOf(preflight.headers.get("access-control-allow-headers"));
   // A star does not cover Authorization.
-  const lacking = SENT.filter(
+  const lacking = sent.filter(
     (name) => !headers.includes(name) && (name === "authorization" || !headers.includes("*")),
   );
   if (lacking.length > 0) {

@@ -4,14 +4,18 @@
  * @module
  */
 import { type Client, type ClientOptions, connect } from "../../../client/index.ts";
+import { McpError } from "../../../core/protocol/errors.ts";
+import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
 import { formatError } from "../../exit.ts";
-import { describeSize, findExceeded } from "../../host-profiles/find-limits.ts";
 import { closeInTime } from "../../server/connection.ts";
 import type { Opened } from "../../server/open-target.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { untilInterrupted } from "../../terminal/signals.ts";
-import { checkCall } from "./call.ts";
-import type { Diagnosis } from "./diagnosis.ts";
+import { addNotCalled, checkCall } from "./call.ts";
+import type { Diagnosis, FindingInput } from "./diagnosis.ts";
+import { isExchange } from "./exchange.ts";
+import { checkLists, type Declared, type RequestPage } from "./lists.ts";
+import { Steps } from "./steps.ts";
 
 /** Starts the server, reads its lists, and ends it. */
 export async function checkProcess(
@@ -28,21 +32,14 @@ export async function checkProcess(
   try {
     diagnosis.reached = "handshake";
     client = await untilInterrupted(connect(opened.target, { ...opened.options, onEvent }), signal);
-    diagnosis.reached = "lists";
-    await untilInterrupted(checkLists(client, call, diagnosis, signal), signal);
+    diagnosis.isOpen = true;
+    const steps = new Steps(diagnosis, signal, () => undefined);
+    const connected = client;
+    await steps.run("lists", () => untilInterrupted(checkOffered(connected, opened, call, diagnosis, signal), signal));
+    if (call !== undefined && !diagnosis.isCallChecked) addNotCalled(call, diagnosis);
   } catch (error) {
     signal.throwIfAborted();
-    const isStarted = client !== undefined;
-    diagnosis.add({
-      id: isStarted ? "tools-failed" : "process-failed",
-      step: isStarted ? "lists" : "handshake",
-      severity: "breaks",
-      fault: isStarted ? "server" : "configuration",
-      what: redactText(formatError(opened.explain(error))),
-      fix: isStarted
-        ? "Return the lists of all capabilities that the server declares."
-        : "Write the full path of the command, and set the variables that it needs in the configuration of the host.",
-    });
+    diagnosis.add(explainStart(opened, error));
   } finally {
     await closeInTime(client, opened.transport);
   }
@@ -57,27 +54,52 @@ export async function checkProcess(
   });
 }
 
-async function checkLists(
+/** Checks the lists as over HTTP, and calls the tool that the user named. */
+async function checkOffered(
   client: Client,
+  opened: Opened,
   call: string | undefined,
   diagnosis: Diagnosis,
   signal: AbortSignal,
 ): Promise<void> {
-  const { capabilities, info, instructions } = client.server;
-  const tools = capabilities.tools ? await client.tools({ signal }).all() : [];
-  if (capabilities.prompts) await client.prompts({ signal }).all();
-  if (capabilities.resources) await client.resources({ signal }).all();
-  diagnosis.toolsSize = describeSize(tools);
-  for (const each of findExceeded({ tools, instructions, serverName: info?.name })) {
-    diagnosis.add({ ...each, step: "limits", fault: "host" });
-  }
+  const { capabilities, info, instructions, protocolVersion } = client.server;
+  const request: RequestPage = async (method, params) => {
+    try {
+      const result = await client.request(method, params, { signal });
+      return { answer: { failure: "result-invalid", message: "the result has no list" }, result };
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = McpError.is(error) ? String(error.code) : "failed";
+      return { answer: { failure, message: redactText(formatError(opened.explain(error))) }, result: undefined };
+    }
+  };
+  const isModern = SPOKEN_VERSIONS.some((each) => each.version === protocolVersion && each.era === "modern");
+  const declared = { capabilities, serverName: info?.name, instructions, admitsAnyOutput: isModern };
+  const { tools } = await checkLists(declared as unknown as Declared, request, diagnosis);
   diagnosis.reached = "call";
-  if (call === undefined) return;
-  try {
-    const result = tools.some(({ name }) => name === call) ? await client.callTool(call, {}, { signal }) : undefined;
-    checkCall(call, tools, { result }, diagnosis);
-  } catch (error) {
-    signal.throwIfAborted();
-    checkCall(call, tools, { failure: redactText(formatError(error)) }, diagnosis);
+  if (call === undefined || !tools) return;
+  const isListed = tools.some(({ name }) => name === call);
+  const { answer, result } = isListed ? await request("tools/call", { name: call, arguments: {} }) : {};
+  const failed = answer && !result && !isExchange(answer) ? answer : undefined;
+  const outcome = failed ? { failure: failed.message, code: Number(failed.failure) } : { result };
+  checkCall(call, tools, outcome, diagnosis);
+}
+
+/** Explains why the process could not be started, or refused the handshake. */
+function explainStart(opened: Opened, error: unknown): FindingInput {
+  const common = {
+    step: "handshake",
+    severity: "breaks",
+    what: redactText(formatError(opened.explain(error))),
+  } as const;
+  if (McpError.is(error)) {
+    const fix = "Respond to initialize with the result, for every protocol version that the client may offer.";
+    return { ...common, id: "handshake-refused", fault: "server", fix };
   }
+  return {
+    ...common,
+    id: "process-failed",
+    fault: "configuration",
+    fix: "Write the full path of the command, and set the variables that it needs in the configuration of the host.",
+  };
 }

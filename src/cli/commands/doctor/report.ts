@@ -5,8 +5,8 @@
  */
 import type { HostName } from "../../host-profiles/profiles.ts";
 import { PROFILES, titleOf } from "../../host-profiles/profiles.ts";
-import { redactText } from "../../terminal/redact.ts";
-import { counted, oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";
+import { redactText, withoutGiven } from "../../terminal/redact.ts";
+import { clean, counted, oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";
 import type { Diagnosis, Finding, Severity } from "./diagnosis.ts";
 
 /** What a host experiences. */
@@ -36,6 +36,14 @@ export function listOutcomes(diagnosis: Diagnosis, isReachable: (host: HostName)
   });
 }
 
+/** Whether a finding breaks something other than a host: a web page, a call, or the configuration of the project. */
+export function breaksApart({ severity, hosts }: Finding): boolean {
+  return severity === "breaks" && hosts.length === 0;
+}
+
+/** The names of what is reported after the hosts. */
+const APART_TITLES = { origin: "Web page", call: "Call", project: "Project" } as const;
+
 const PAINTS: Readonly<Record<Severity, (paint: Paint, text: string) => string>> = {
   breaks: (paint, text) => paint.red(text),
   degrades: (paint, text) => paint.yellow(text),
@@ -47,6 +55,10 @@ export function printReport(diagnosis: Diagnosis, outcomes: readonly HostOutcome
   const { out } = terminal;
   const width = Math.max(...outcomes.map(({ title }) => title.length));
   for (const each of outcomes) terminal.print(`${each.title.padEnd(width)}  ${describe(each, out)}`);
+  for (const [step, title] of Object.entries(APART_TITLES)) {
+    const broken = diagnosis.findings.find((each) => each.step === step && breaksApart(each));
+    if (broken) terminal.print(`${title.padEnd(width)}  ${out.red("✗")} ${broken.id}`);
+  }
   if (diagnosis.toolsSize !== undefined) terminal.print(out.dim(`tools/list: ${diagnosis.toolsSize}`));
   const { findings } = diagnosis;
   for (const finding of findings) printFinding(finding, outcomes.length, terminal);
@@ -67,14 +79,21 @@ function printFinding(finding: Finding, hostCount: number, { print, out }: Termi
   print(`${PAINTS[severity](out, severity)} ${out.bold(id)} ${out.dim(`(${step}; fault of the ${fault})`)}`);
   print(`  ${shown(what)}`);
   for (const [index, text] of fix.split("\n").entries()) print(`  ${index === 0 ? "→ " : "    "}${shown(text)}`);
-  const isAll = hosts.length === hostCount || hosts.length === PROFILES.length;
+  const isAll = [0, hostCount, PROFILES.length].includes(hosts.length);
   if (!isAll) print(out.dim(`  Hosts: ${hosts.map(titleOf).join(", ")}`));
   if (source) print(out.dim(`  Source: ${source.url} (${source.date})`));
 }
 
-/** Texts contain parts of responses, so they are redacted, cleaned and cut. */
+/** The maximum number of characters of a text in which secrets are searched. What is printed is shorter. */
+const SEARCHED_CHARS_MAX = 4_000;
+
+/**
+ * Texts contain parts of responses, so they are cleaned, cut and redacted. Registered secrets are redacted before text is cut, because a
+ * part of one would not be recognised.
+ */
 function shown(text: string): string {
-  return oneLine(redactText(text), 1_000);
+  const start = withoutGiven(clean(text)).slice(0, SEARCHED_CHARS_MAX);
+  return oneLine(redactText(start), 1_000);
 }
 
 /** Returns what `--json` prints of a finding. */

@@ -33,8 +33,16 @@ export async function findMetadata(
   const atPath = path === "" ? undefined : await read(net, `${root}${path}${search}`);
   const atRoot = await read(net, root);
   if (announced !== undefined) {
-    if (!checkAnnounced(net.server, announced, diagnosis)) return { metadata: atPath ?? atRoot, isWellKnown: true };
+    if (!URL.canParse(announced)) {
+      const what = `resource_metadata in the WWW-Authenticate header is not an absolute URL: ${announced}.`;
+      diagnosis.add({ ...BASE, id: "metadata-unreachable", what, fix: "Write the absolute URL of the metadata." });
+      return { metadata: atPath ?? atRoot, isWellKnown: true };
+    }
     const found = await read(net, announced);
+    if (!isSameHost(net.server, announced) && !isSameHost(net.server, found?.resource)) {
+      addOtherHost(net.server, announced, diagnosis);
+      return { metadata: atPath ?? atRoot, isWellKnown: true };
+    }
     if (found) return { metadata: found, isWellKnown: atPath !== undefined || atRoot !== undefined };
     diagnosis.add({
       ...BASE,
@@ -69,24 +77,23 @@ async function read(net: Net, place: string): Promise<JsonObject | undefined> {
   }
 }
 
-/** Checks the address of the metadata. Returns false if it must not be requested. */
-function checkAnnounced(server: URL, announced: string, diagnosis: Diagnosis): boolean {
-  if (!URL.canParse(announced)) {
-    const what = `resource_metadata in the WWW-Authenticate header is not an absolute URL: ${announced}.`;
-    diagnosis.add({ ...BASE, id: "metadata-unreachable", what, fix: "Write the absolute URL of the metadata." });
-    return false;
-  }
-  const url = new URL(announced);
-  if (url.protocol === server.protocol && url.host === server.host) return true;
+/** Whether an address is on the server that the user entered. */
+function isSameHost({ protocol, host }: URL, address: unknown): boolean {
+  if (typeof address !== "string" || !URL.canParse(address)) return false;
+  const url = new URL(address);
+  return url.protocol === protocol && url.host === host;
+}
+
+/** Adds that the metadata is elsewhere, and is not about the URL that the user entered. Metadata elsewhere about this URL is correct. */
+function addOtherHost(server: URL, announced: string, diagnosis: Diagnosis): void {
   diagnosis.add({
     ...BASE,
     id: "metadata-host",
     fault: "configuration",
-    what: `The server was called as ${server.origin}, and announces its metadata at ${url.origin}. A proxy changes the host or ends TLS.`,
+    what: `The server was called as ${server.origin}, and announces its metadata at ${new URL(announced).origin}, which has none about this address. A proxy changes the host or ends TLS.`,
     fix: "Let the proxy forward Host and X-Forwarded-Proto, or configure the public URL of the server.",
     ours: oursFor(server),
   });
-  return false;
 }
 
 function oursFor(server: URL): string {

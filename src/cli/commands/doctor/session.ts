@@ -77,10 +77,8 @@ async function checkRequests(conversation: Conversation, diagnosis: Diagnosis): 
   const answers = [];
   for (let count = 0; count < REQUESTS; count += 1) answers.push((await conversation.request("ping")).answer);
   const refused = answers.filter((each) => !isExchange(each) || each.status >= 400);
-  const [first] = refused;
-  if (!first) return;
-  const isLost = refused.some((each) => isExchange(each) && (each.status === 404 || each.status === 400));
-  if (refused.length < answers.length || (isLost && conversation.sessionId !== undefined)) {
+  const first = refused.find((each) => isExchange(each) && (each.status === 404 || each.status === 400));
+  if (first && conversation.sessionId !== undefined) {
     diagnosis.add({
       ...SESSION,
       id: "session-lost",
@@ -113,8 +111,8 @@ async function checkSecondSession({ line }: Conversation, diagnosis: Diagnosis):
   const answer = await initialize(line);
   const second = toConversation(line, answer);
   if (second) return second.end();
-  // A limit on requests, or a broken connection, says nothing about sessions.
-  if (!isExchange(answer) || answer.status === 429) return;
+  // A broken connection says nothing about sessions.
+  if (!isExchange(answer)) return;
   const perCall = PROFILES.find(({ sessionPerCall }) => sessionPerCall?.value);
   diagnosis.add({
     ...SESSION,

@@ -9,6 +9,7 @@ import { OAuthError } from "../../../client/oauth/errors.ts";
 import { isConfidential, type Net } from "../../../client/oauth/guard.ts";
 import { resolveHost } from "../../../node/index.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
+import { untilInterrupted } from "../../terminal/signals.ts";
 import type { Line } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { Exchange } from "./exchange.ts";
@@ -24,8 +25,8 @@ export interface SignIn {
   readonly issuers: readonly string[];
   /** The scopes that the server asks for in its challenge. */
   readonly required: readonly string[];
-  /** The scopes that the authorization server issues; undefined if it does not say. */
-  readonly issued: readonly string[] | undefined;
+  /** The scopes that the authorization server lists; undefined if it lists none. It need not list all (RFC 8414, section 2). */
+  readonly issued: ReadonlySet<string> | undefined;
 }
 
 const BASE = { step: "sign-in", severity: "breaks", fault: "server" } as const;
@@ -36,11 +37,12 @@ const CLOCK_MS = 60_000;
 /** Checks the way from a refused request to the authorization server. */
 export async function checkSignIn(line: Line, refused: Exchange, diagnosis: Diagnosis): Promise<SignIn> {
   const server = new URL(line.url);
-  const net: Net = { server, fetch: (url, init) => fetch(url, init), timeoutMs: line.timeoutMs, resolve: resolveHost };
+  const net = netFor(line, server);
   checkClock(refused, diagnosis);
   const challenge = readBearer(refused);
   const announced = challenge?.resource_metadata;
   const { metadata, isWellKnown } = await findMetadata(net, announced, diagnosis);
+  line.signal.throwIfAborted();
   if (!challenge) {
     diagnosis.add({
       ...BASE,
@@ -62,11 +64,26 @@ export async function checkSignIn(line: Line, refused: Exchange, diagnosis: Diag
   }
   const [issuer] = issuers;
   const authorization = issuer === undefined ? undefined : await readIssuer(net, issuer, diagnosis);
-  const issued = authorization?.scopes_supported;
+  const listed: unknown = authorization?.scopes_supported;
+  const issued = Array.isArray(listed) ? new Set(strings(listed)) : undefined;
+  line.signal.throwIfAborted();
   if (authorization) checkAuthorizationServer(authorization, diagnosis);
   checkScopes([...required, ...strings(metadata.scopes_supported)], issued, diagnosis);
   const resource = typeof metadata.resource === "string" ? metadata.resource : server.href;
   return { resource, issuers, required, issued };
+}
+
+/** Returns the settings of the requests for metadata, which the signal of the command ends. */
+function netFor({ signal, timeoutMs }: Line, server: URL): Net {
+  return {
+    server,
+    fetch: (url, init) => {
+      const signals = init?.signal ? [signal, init.signal] : [signal];
+      return fetch(url, { ...init, signal: AbortSignal.any(signals) });
+    },
+    timeoutMs,
+    resolve: (name) => untilInterrupted(resolveHost(name), signal),
+  };
 }
 
 /** Returns the parameters of the challenge for bearer tokens. */
@@ -146,18 +163,28 @@ function isUsable(address: unknown): boolean {
   return typeof address === "string" && URL.canParse(address) && isConfidential(new URL(address));
 }
 
-/** Adds scopes that are asked for, but that the authorization server does not issue. */
-function checkScopes(asked: readonly string[], issued: readonly string[] | undefined, diagnosis: Diagnosis): void {
+/** The maximum number of scopes that a message names. */
+const NAMED_MAX = 5;
+
+/** Returns scopes for a message. */
+export function listScopes(scopes: readonly string[]): string {
+  const more = scopes.length - NAMED_MAX;
+  return scopes.slice(0, NAMED_MAX).join(" ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** Adds scopes that are asked for, but that the authorization server does not list. It need not list all of its scopes. */
+function checkScopes(asked: readonly string[], issued: ReadonlySet<string> | undefined, diagnosis: Diagnosis): void {
   if (issued === undefined) return;
-  const missing = [...new Set(asked)].filter((scope) => !strings(issued).includes(scope));
+  const missing = [...new Set(asked)].filter((scope) => !issued.has(scope));
   if (missing.length === 0) return;
   diagnosis.add({
     ...BASE,
+    severity: "note",
     fault: "configuration",
     id: "scope-unknown",
-    what: `The server asks for scopes that the authorization server does not list: ${missing.join(", ")}. The sign-in fails with invalid_scope, or the token never suffices.`,
-    fix: "Create these scopes in the authorization server, or do not ask for them.",
-    ours: "Create these scopes in the authorization server, or remove them from scopes and needs of bearer().",
+    what: `The server asks for scopes that the authorization server does not list, which it need not do: ${listScopes(missing)}. If it does not issue them, the sign-in may fail with invalid_scope.`,
+    fix: "Check that the authorization server issues these scopes. If it does not, create them, or do not ask for them.",
+    ours: "Check that the authorization server issues these scopes, or remove them from scopes and needs of bearer().",
   });
 }
 

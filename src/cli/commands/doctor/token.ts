@@ -6,7 +6,7 @@
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { describeExchange, type Exchange } from "./exchange.ts";
-import { readBearer, type SignIn, words } from "./sign-in.ts";
+import { listScopes, readBearer, type SignIn, words } from "./sign-in.ts";
 
 const BASE = { step: "token", severity: "breaks", fault: "configuration" } as const;
 
@@ -86,24 +86,26 @@ export function explainForbidden(token: string, refused: Exchange, signIn: SignI
   const required = words(readBearer(refused)?.scope);
   const claims = readClaims(token);
   const granted = words(claims?.scope ?? (Array.isArray(claims?.scp) ? claims.scp.join(" ") : claims?.scp));
-  if (required.length > 0 && claims && required.every((scope) => granted.includes(scope))) {
+  const owned = new Set(granted);
+  if (required.length > 0 && claims && required.every((scope) => owned.has(scope))) {
     diagnosis.add({
       ...BASE,
       fault: "server",
       id: "scope-never-enough",
-      what: `The server asks for ${required.join(" ")}, which the token has, and refuses it: signing in again cannot help.`,
+      what: `The server asks for ${listScopes(required)}, which the token has, and refuses it: signing in again cannot help.`,
       fix: "Name all scopes that the operation needs in the challenge.",
     });
     return;
   }
-  const unknown = required.filter((scope) => signIn.issued !== undefined && !signIn.issued.includes(scope));
+  const { issued } = signIn;
+  const unknown = issued ? required.filter((scope) => !issued.has(scope)) : [];
   diagnosis.add({
     ...BASE,
     id: "token-scope",
-    what: `The token lacks scopes. Required: ${required.join(" ") || "unknown, because the challenge has no scope"}${claims ? `; granted: ${granted.join(" ") || "none"}` : ""}.`,
+    what: `The token lacks scopes. Required: ${listScopes(required) || "unknown, because the challenge has no scope"}${claims ? `; granted: ${listScopes(granted) || "none"}` : ""}.`,
     fix:
       unknown.length > 0
-        ? `The authorization server does not issue ${unknown.join(" ")}: create these scopes there.`
+        ? `The authorization server does not list ${listScopes(unknown)}: check that it issues these scopes.`
         : "Name the scopes in scopes_supported of the protected resource metadata and in the challenge, so that hosts ask for them.",
   });
 }
