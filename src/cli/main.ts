@@ -3,6 +3,7 @@
  *
  * @module
  */
+import "../node/node-20.ts";
 import { runDev } from "./commands/dev.ts";
 import { run } from "./program.ts";
 import { watchOutput } from "./terminal/output.ts";

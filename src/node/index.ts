@@ -5,6 +5,8 @@
  * @module
  */
 
+import "./node-20.ts";
+
 export type { ArgumentPattern, CommandOptions, CommandResult, RunCommand, RunOptions } from "./commands.ts";
 export { allowCommands } from "./commands.ts";
 export type { EnvOptions } from "./env-options.ts";
