@@ -23,7 +23,7 @@ export class DebugTransport implements Transport {
     const inner = this.#inner;
     inner.limits = this.limits;
     inner.onmessage = (message) => {
-      this.#log.add("in", message);
+      this.#log.add("in", message, lengthOf(message));
       this.onmessage?.(message);
     };
     inner.onunreadable = (problem) => {
@@ -36,7 +36,7 @@ export class DebugTransport implements Transport {
   }
 
   send(message: JSONRPCMessage): Promise<void> {
-    this.#log.add("out", message);
+    this.#log.add("out", message, lengthOf(message));
     return this.#inner.send(message);
   }
 
@@ -48,5 +48,14 @@ export class DebugTransport implements Transport {
 
   close(): Promise<void> {
     return this.#inner.close();
+  }
+}
+
+/** Returns the length of a message as JSON. Undefined if it cannot be encoded, which the transport reports. */
+function lengthOf(message: JSONRPCMessage): number | undefined {
+  try {
+    return JSON.stringify(message).length;
+  } catch {
+    return undefined;
   }
 }

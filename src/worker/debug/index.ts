@@ -11,7 +11,7 @@ import { MessageLog } from "../../core/serve/message-log.ts";
 
 /** Options of {@link debug}. */
 export interface DebugOptions {
-  /** Receives each line. @default console.log */
+  /** Receives each line. Its exceptions are logged, and do not change the response. @default console.log */
   readonly to?: (line: string) => void;
 }
 

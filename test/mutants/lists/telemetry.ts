@@ -64,8 +64,16 @@ export const MUTANTS: readonly Mutant[] = [
     id: "debug-control-characters",
     reason: "A client could write escape sequences to the terminal of the operator.",
     file: "src/core/serve/message-log.ts",
-    find: "printable(JSON.stringify({ mcp: this.#describe(direction, value, size) }))",
-    replace: "JSON.stringify({ mcp: this.#describe(direction, value, size) })",
+    find: "printable(JSON.stringify({ mcp: facts }))",
+    replace: "JSON.stringify({ mcp: facts })",
     tests: ["test/worker/debug.test.ts"],
+  },
+  {
+    id: "debug-batch-lines",
+    reason: "A client could fill the log with a line for each of many members of a batch.",
+    file: "src/core/serve/message-log.ts",
+    find: "members.slice(0, BATCH_MAX)",
+    replace: "members.slice(0)",
+    tests: ["test/worker/debug-hostile.test.ts"],
   },
 ];
