@@ -1,5 +1,6 @@
 import type { AroundHook, EndpointHooks, RequestData } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
+import { REGISTRY } from "../define/server.ts";
 import type { Reporter } from "../protocol/error-reports.ts";
 import { KitError } from "../protocol/errors.ts";
 import { type HookContext, hookTools } from "../protocol/execution.ts";
@@ -28,7 +29,8 @@ export function hookData(context: HookedMessage<JSONRPCNotification>): RequestDa
   // A notification has no id.
   const request = context.request as JSONRPCRequest;
   const { params } = request;
-  return { ...describeRequest(request, client, principal), params, session, ...hookTools(registry, request, context) };
+  const tools = { ...hookTools(registry, request, context), [REGISTRY]: registry };
+  return { ...describeRequest(request, client, principal), params, session, ...tools } as RequestData;
 }
 
 /** The part of a request or notification that has hooks. */
