@@ -13,10 +13,10 @@ export class DebugTransport implements Transport {
   readonly #inner: Transport;
   readonly #log: MessageLog;
 
-  /** @param write Receives a line of JSON for each message. */
+  /** @param write Receives a line of JSON for each message. Its exceptions are ignored. */
   constructor(inner: Transport, write: (line: string) => void) {
     this.#inner = inner;
-    this.#log = new MessageLog(write);
+    this.#log = new MessageLog(write, () => undefined);
   }
 
   start(): Promise<void> {

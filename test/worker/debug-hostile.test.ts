@@ -9,6 +9,9 @@ import { expectLogs } from "../harness/logs.ts";
 expectLogs(/^mcp-edge: a line of the debug log was lost Error: away/);
 
 const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+const fail = (error: unknown) => {
+  throw error;
+};
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
 
 /** Sends a body to an endpoint with `debug()`, and returns the status of the response and the lines. */
@@ -47,7 +50,7 @@ describe("debug()", () => {
 
   test("counts the members of a batch that are not messages, and those without a line", () => {
     const lines: unknown[] = [];
-    const log = new MessageLog((line) => lines.push(JSON.parse(line).mcp));
+    const log = new MessageLog((line) => lines.push(JSON.parse(line).mcp), fail);
     log.add("in", [ping, ...new Array(500_000).fill(1)], 1_000_000);
     log.add("in", new Array(60).fill([ping]), 9);
     log.add("in", [], 2);
@@ -63,7 +66,7 @@ describe("debug()", () => {
 
   test("does not keep a request with a long id, whose response then has no time", () => {
     const lines: Record<string, unknown>[] = [];
-    const log = new MessageLog((line) => lines.push(JSON.parse(line).mcp));
+    const log = new MessageLog((line) => lines.push(JSON.parse(line).mcp), fail);
     const id = "x".repeat(1_000);
     log.add("in", { ...ping, id });
     log.add("out", { jsonrpc: "2.0", id, result: {} });

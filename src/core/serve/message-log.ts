@@ -59,11 +59,16 @@ interface Pending {
 /** Writes a line of JSON for each message. Its methods never throw, so that the log does not change what is logged. */
 export class MessageLog {
   readonly #write: (line: string) => unknown;
+  readonly #lost: (error: unknown) => void;
   readonly #pending = new Map<string, Pending>();
 
-  /** @param write Receives each line. Its exceptions are logged. */
-  constructor(write: (line: string) => unknown) {
+  /**
+   * @param write Receives each line.
+   * @param lost Receives the exceptions of `write`. It must not throw.
+   */
+  constructor(write: (line: string) => unknown, lost: (error: unknown) => void) {
     this.#write = write;
+    this.#lost = lost;
   }
 
   /**
@@ -76,7 +81,7 @@ export class MessageLog {
       if (Array.isArray(value)) this.#addBatch(direction, value, size);
       else this.#print(this.#describe(direction, value, size));
     } catch (error) {
-      reportLost(error);
+      this.#lost(error);
     }
   }
 
@@ -93,7 +98,7 @@ export class MessageLog {
 
   #print(facts: MessageFacts): void {
     const written = this.#write(printable(JSON.stringify({ mcp: facts })));
-    if (written instanceof Promise) written.catch(reportLost);
+    if (written instanceof Promise) written.catch(this.#lost);
   }
 
   #describe(direction: Direction, value: unknown, size?: number): MessageFacts {
@@ -146,8 +151,4 @@ function shorten(text: string): string {
 
 function sized(size: number | undefined): Pick<MessageFacts, "size"> {
   return size === undefined ? {} : { size };
-}
-
-function reportLost(error: unknown): void {
-  console.error("mcp-edge: a line of the debug log was lost", error);
 }
