@@ -28,9 +28,14 @@ export function hookData(context: HookedMessage<JSONRPCNotification>): RequestDa
   const { client, principal, registry, session } = context;
   // A notification has no id.
   const request = context.request as JSONRPCRequest;
-  const { params } = request;
-  const tools = { ...hookTools(registry, request, context), [REGISTRY]: registry };
-  return { ...describeRequest(request, client, principal), params, session, ...tools } as RequestData;
+  return {
+    // For `telemetry()`, which looks up names. The key is a symbol, so that logs of the data do not contain the server.
+    [REGISTRY]: registry,
+    ...describeRequest(request, client, principal),
+    ...hookTools(registry, request, context),
+    params: request.params,
+    session,
+  } as RequestData;
 }
 
 /** The part of a request or notification that has hooks. */
