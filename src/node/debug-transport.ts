@@ -13,17 +13,17 @@ export class DebugTransport implements Transport {
   readonly #inner: Transport;
   readonly #log: MessageLog;
 
-  /** @param write Receives a line of JSON for each message. */
+  /** @param write Receives a line of JSON for each message. Its exceptions are ignored. */
   constructor(inner: Transport, write: (line: string) => void) {
     this.#inner = inner;
-    this.#log = new MessageLog(write);
+    this.#log = new MessageLog(write, () => undefined);
   }
 
   start(): Promise<void> {
     const inner = this.#inner;
     inner.limits = this.limits;
     inner.onmessage = (message) => {
-      this.#log.add("in", message);
+      this.#log.add("in", message, lengthOf(message));
       this.onmessage?.(message);
     };
     inner.onunreadable = (problem) => {
@@ -36,7 +36,7 @@ export class DebugTransport implements Transport {
   }
 
   send(message: JSONRPCMessage): Promise<void> {
-    this.#log.add("out", message);
+    this.#log.add("out", message, lengthOf(message));
     return this.#inner.send(message);
   }
 
@@ -48,5 +48,14 @@ export class DebugTransport implements Transport {
 
   close(): Promise<void> {
     return this.#inner.close();
+  }
+}
+
+/** Returns the length of a message as JSON. Undefined if it cannot be encoded, which the transport reports. */
+function lengthOf(message: JSONRPCMessage): number | undefined {
+  try {
+    return JSON.stringify(message).length;
+  } catch {
+    return undefined;
   }
 }

@@ -10,6 +10,7 @@ import { checkOptions, type OptionTable } from "../core/protocol/check-options.t
 import { CancelledError, KitError, McpError } from "../core/protocol/errors.ts";
 import type { JsonObject, RequestId } from "../core/protocol/jsonrpc.ts";
 import { readMeta } from "../core/protocol/lifecycle.ts";
+import { isStandard } from "../core/protocol/methods.ts";
 import { describeSubject } from "../core/protocol/request-description.ts";
 import {
   CANCELLED,
@@ -18,6 +19,7 @@ import {
   describeOutcome,
   type NetworkTransport,
   type Operation,
+  OTHER,
   type Outcome,
   ofCode,
   toAttributes,
@@ -25,6 +27,7 @@ import {
   toFailure,
   toOutcome,
   toSpanName,
+  withFewValues,
 } from "./conventions.ts";
 import { CLIENT_OPERATION, CLIENT_SESSION } from "./metrics.ts";
 import { type Recording, type RecordingOptions, toRecording } from "./recording.ts";
@@ -109,7 +112,7 @@ class ClientSpans {
       const { outcome, settle } = await this.#run(span, operation, () => next(withContext(request, span)));
       const protocolVersion = this.#facts?.protocolVersion;
       const attributes = {
-        ...describeMeasurement(operation, outcome, protocolVersion, this.#transport),
+        ...describeMeasurement(...withFewValues(operation, outcome), protocolVersion, this.#transport),
         ...this.#address,
       };
       this.#recording.measure(CLIENT_OPERATION, (performance.now() - startedAtMs) / 1000, attributes);
@@ -117,10 +120,11 @@ class ClientSpans {
     });
   }
 
-  /** Answers a question of the server within a span. */
+  /** Answers a question of the server within a span. The server's span is only linked, so it does not choose the trace. */
   answer(question: IncomingRequest, next: Next<IncomingRequest>): Promise<JsonObject> {
-    const operation = { method: question.method };
-    const start = { ...this.#start(operation, "server"), parent: readTraceContext(readMeta(question.params)) };
+    const operation = { method: isStandard(question.method) ? question.method : OTHER };
+    const parent = readTraceContext(readMeta(question.params));
+    const start = { ...this.#start(operation, "server"), parent, isLinked: true };
     return this.#recording.spans.run(start, async (span) => {
       const { settle } = await this.#run(span, operation, () => next(question));
       return settle();
@@ -202,7 +206,7 @@ function outcomeOf(error: unknown): Outcome {
   if (McpError.is(error)) return ofCode(error.code);
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (typeof code === "string") return { errorType: code };
-  return CancelledError.is(error) || name === "AbortError" ? CANCELLED : { errorType: "_OTHER" };
+  return CancelledError.is(error) || name === "AbortError" ? CANCELLED : { errorType: OTHER };
 }
 
 function end(span: OpenSpan, outcome: Outcome, failure: Failure = {}): void {

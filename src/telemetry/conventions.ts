@@ -12,7 +12,7 @@ import { fingerprint } from "../core/basics/bytes.ts";
 import { printable } from "../core/basics/quote.ts";
 import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode, isObject, type RequestId } from "../core/protocol/jsonrpc.ts";
-import type { Attributes, Failure } from "./spans.ts";
+import type { Attributes, Failure, RecordedException } from "./spans.ts";
 
 /** What an operation is about. */
 export interface Operation {
@@ -29,6 +29,12 @@ export type NetworkTransport = "tcp" | "pipe";
 /** The maximum length of a string attribute. @limit characters A string in a span, except for arguments and results. A longer string is cut off. */
 const TEXT_MAX = 256;
 
+/** The part of an error message that is searched for URIs. @limit internal */
+const MESSAGE_MAX = 1024;
+
+/** The maximum length of a stack. @limit characters The stack of an exception in a span. A longer one is cut off. */
+const STACK_MAX = 4096;
+
 /** The maximum length of arguments and results. @limit characters The arguments or the result of a call in a span, with `contents: true`. Longer ones are cut off. */
 const CONTENTS_MAX = 4096;
 
@@ -44,8 +50,15 @@ export function toAttributes(members: Readonly<Record<string, string | number | 
   return Object.fromEntries(present);
 }
 
+/** Returns at most so many characters of a text, on one line. Escapes are longer than what they stand for. */
 function shorten(text: string, charsMax: number): string {
-  return printable(text.length > charsMax ? `${text.slice(0, charsMax - 3)}...` : text);
+  const escaped = printable(text.slice(0, charsMax + 1));
+  return escaped.length > charsMax ? `${escaped.slice(0, charsMax - 3)}...` : escaped;
+}
+
+/** Returns a URI without user name, password, query and fragment, which may be secret. */
+function withoutSecrets(uri: string): string {
+  return uri.replace(/[?#].*$/s, "").replace(/:\/\/[^/]*@/, "://");
 }
 
 /** Returns the name of a span. The URI of a resource is not part of it, because there may be any number of them. */
@@ -66,7 +79,7 @@ export function describeOperation(
     "gen_ai.operation.name": tool === undefined ? undefined : "execute_tool",
     "gen_ai.tool.name": tool,
     "gen_ai.prompt.name": prompt,
-    "mcp.resource.uri": uri,
+    "mcp.resource.uri": uri === undefined ? undefined : withoutSecrets(uri),
     "mcp.protocol.version": version,
     "jsonrpc.request.id": requestId === undefined ? undefined : String(requestId),
     "network.transport": transport,
@@ -108,30 +121,58 @@ export function describeOutcome({ errorType, errorCode }: Outcome): Attributes {
 
 /** Returns what is recorded about the exception of a handler: its message only if the client receives it. */
 export function toFailure(error: unknown): Failure {
-  return McpError.is(error) ? { message: shorten(error.message, TEXT_MAX) } : { exception: error };
+  if (!McpError.is(error)) return { exception: describeException(error) };
+  // A message about a resource may repeat its URI.
+  const shown = error.message.slice(0, MESSAGE_MAX).replace(/:\/\/[^\s"]+/g, withoutSecrets);
+  return { message: shorten(shown, TEXT_MAX) };
 }
 
-/** Returns the operation without names that the server does not have, as far as the outcome shows it. */
-export function withKnownNames(operation: Operation, { errorCode }: Outcome): Operation {
-  if (errorCode === ErrorCode.MethodNotFound) return { method: OTHER };
-  return errorCode === ErrorCode.InvalidParams ? { method: operation.method } : operation;
+/** Describes whatever a handler has thrown, even if it cannot be converted to a string. */
+function describeException(error: unknown): RecordedException {
+  try {
+    if (!(error instanceof Error)) return { name: typeof error, message: shorten(String(error), TEXT_MAX) };
+    const { name, message, stack } = error;
+    const about = { name: shorten(String(name), TEXT_MAX), message: shorten(String(message), TEXT_MAX) };
+    // The stack begins with the message, which may be long.
+    return stack === undefined ? about : { ...about, stack: String(stack).slice(0, STACK_MAX) };
+  } catch {
+    return { name: typeof error, message: "The exception cannot be described." };
+  }
 }
 
-/** Returns the attributes of a measurement. They have few different values. */
+const ERROR_CODES: readonly number[] = Object.values(ErrorCode);
+
+/**
+ * Returns the request and the outcome of a client's request for a measurement. The server chooses the code of an error, so
+ * only codes of the protocol are kept; and a tool or prompt that it does not have is not named.
+ */
+export function withFewValues(operation: Operation, outcome: Outcome): readonly [Operation, Outcome] {
+  const { errorCode } = outcome;
+  if (errorCode === undefined) return [operation, outcome];
+  if (!ERROR_CODES.includes(errorCode)) return [operation, { errorType: OTHER }];
+  if (errorCode === ErrorCode.MethodNotFound) return [{ method: OTHER }, outcome];
+  return [errorCode === ErrorCode.InvalidParams ? { method: operation.method } : operation, outcome];
+}
+
+/** Returns the attributes of a measurement. The operation and the outcome must have few different values. */
 export function describeMeasurement(
   operation: Operation,
   outcome: Outcome,
   version: string | undefined,
   transport: NetworkTransport,
 ): Attributes {
-  const { method, tool, prompt } = withKnownNames(operation, outcome);
+  const { method, tool, prompt } = operation;
   return { ...describeOperation({ method, tool, prompt }, version, transport), ...describeOutcome(outcome) };
 }
 
-/** Returns the JSON text of arguments or a result, cut off if it is long. Undefined if it has none. */
+/** Returns the JSON text of arguments or a result, cut off if it is long. Undefined if it cannot be encoded. */
 export function toContents(value: unknown): string | undefined {
-  const text = value === undefined ? undefined : JSON.stringify(value);
-  return text === undefined ? undefined : shorten(text, CONTENTS_MAX);
+  try {
+    const text = value === undefined ? undefined : JSON.stringify(value);
+    return text === undefined ? undefined : shorten(text, CONTENTS_MAX);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns 16 hexadecimal digits that identify a session or a task, and from which its id cannot be computed. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { MetricSink } from "./metrics.ts";
+import type { Metric, MetricSink } from "./metrics.ts";
 import type { Attributes, OpenSpan, Spans } from "./spans.ts";
 import { type RemoteSpan, toTraceFields } from "./trace-context.ts";
 
@@ -28,8 +28,6 @@ export interface OpenTelemetrySpan {
   setAttributes(attributes: Record<string, string | number | boolean>): unknown;
   /** Sets the status; the code 2 is an error. */
   setStatus(status: { readonly code: number; readonly message?: string }): unknown;
-  /** Changes the name. */
-  updateName(name: string): unknown;
   /** Records an exception. */
   recordException(exception: Error | string): void;
   /** Ends the span. */
@@ -102,13 +100,14 @@ export function openTelemetrySpans(api: OpenTelemetry): Spans {
     // A span is not linked to its own parent.
     const linked = [
       start.isLinked ? parent : undefined,
-      adopted && ambient,
+      adopted || start.isRoot ? ambient : undefined,
       start.transport && toContext(start.transport),
     ];
     const options = {
       kind: KINDS[kind],
       attributes: { ...attributes },
       links: linked.flatMap((context) => (context && context.spanId !== adopted?.spanId ? [{ context }] : [])),
+      ...(start.isRoot ? { root: true } : {}),
       ...(startedAtMs === undefined ? {} : { startTime: startedAtMs }),
     };
     const context = adopted ? api.trace.setSpanContext(active, adopted) : active;
@@ -120,11 +119,10 @@ export function openTelemetrySpans(api: OpenTelemetry): Spans {
 function openSpan(span: OpenTelemetrySpan): OpenSpan {
   let hasEnded = false;
   return {
-    rename: (name) => void span.updateName(name),
     set: (attributes) => void span.setAttributes({ ...attributes }),
     fail: ({ message, exception }) => {
-      if (exception !== undefined) span.recordException(exception instanceof Error ? exception : String(exception));
       span.setStatus({ code: ERROR, ...(message === undefined ? {} : { message }) });
+      if (exception !== undefined) span.recordException({ ...exception });
     },
     end: () => {
       if (!hasEnded) span.end();
@@ -139,27 +137,31 @@ function openSpan(span: OpenTelemetrySpan): OpenSpan {
   };
 }
 
+/** Records a value of an instrument. */
+type Recorder = (value: number, attributes: Attributes) => void;
+
 /**
- * Records measurements with OpenTelemetry. An instrument is created when it is first used, because the API returns
- * instruments without effect until a meter provider is registered.
+ * Records measurements with OpenTelemetry. Instruments are kept for each meter, because the API returns a meter without
+ * effect until a meter provider is registered.
  */
 export function openTelemetryMetrics(api: OpenTelemetry): MetricSink {
-  const known = new Map<string, (value: number, attributes: Attributes) => void>();
-  return ({ name, kind, unit, description, bounds, value, attributes }) => {
-    let record = known.get(name);
-    if (!record) {
-      const meter = api.metrics.getMeter(SCOPE);
-      const options = { unit, description };
-      if (kind === "counter") {
-        const counter = meter.createCounter(name, options);
-        record = (amount, about) => counter.add(amount, { ...about });
-      } else {
-        const advice = { explicitBucketBoundaries: [...bounds] };
-        const histogram = meter.createHistogram(name, { ...options, advice });
-        record = (amount, about) => histogram.record(amount, { ...about });
-      }
-      known.set(name, record);
-    }
+  const known = new WeakMap<OpenTelemetryMeter, Map<string, Recorder>>();
+  return ({ value, attributes, ...metric }) => {
+    const meter = api.metrics.getMeter(SCOPE);
+    const instruments = known.get(meter) ?? new Map<string, Recorder>();
+    known.set(meter, instruments);
+    const record = instruments.get(metric.name) ?? createInstrument(meter, metric);
+    instruments.set(metric.name, record);
     record(value, attributes);
   };
+}
+
+function createInstrument(meter: OpenTelemetryMeter, { name, kind, unit, description, bounds }: Metric): Recorder {
+  if (kind === "counter") {
+    const counter = meter.createCounter(name, { unit, description });
+    return (amount, about) => counter.add(amount, { ...about });
+  }
+  const advice = { explicitBucketBoundaries: [...bounds] };
+  const histogram = meter.createHistogram(name, { unit, description, advice });
+  return (amount, about) => histogram.record(amount, { ...about });
 }

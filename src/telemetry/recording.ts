@@ -56,6 +56,10 @@ export interface Recording {
 export function toRecording(where: string, options: RecordingOptions<never>): Recording {
   const { tracing, openTelemetry, metrics, contents = false } = options;
   if (typeof metrics !== "object") checkFunction(`${where}: metrics`, metrics);
+  else if (typeof metrics?.analyticsEngine !== "string") {
+    const text = `${where}: metrics is not a function, and does not name a binding. Write { analyticsEngine: "METRICS" }.`;
+    throw new KitError("options-invalid", text);
+  }
   if (!tracing && !openTelemetry && !metrics) {
     throw new KitError(
       "options-invalid",
@@ -78,7 +82,7 @@ export function toRecording(where: string, options: RecordingOptions<never>): Re
       const lost = (error: unknown) => console.error("mcp-edge: a measurement was lost", error);
       try {
         const sent = measured?.({ ...metric, value, attributes }, env);
-        if (sent instanceof Promise) sent.catch(lost);
+        if (typeof sent === "object") Promise.resolve(sent).catch(lost);
       } catch (error) {
         lost(error);
       }
@@ -87,7 +91,6 @@ export function toRecording(where: string, options: RecordingOptions<never>): Re
 }
 
 const NO_SPAN: OpenSpan = {
-  rename: () => undefined,
   set: () => undefined,
   fail: () => undefined,
   end: () => undefined,
@@ -96,28 +99,55 @@ const NO_SPAN: OpenSpan = {
 
 const NO_SPANS: Spans = { run: (_, work) => work(NO_SPAN) };
 
-/** Returns spans whose failures are logged, so that they do not make an operation fail. */
+/**
+ * Returns spans whose failures are logged. The work runs exactly once, and its outcome is returned whatever the tracer
+ * does: throw, reject, call the function twice or never, or return another value.
+ */
 function safely(spans: Spans): Spans {
   return {
     run: <T>(start: Parameters<Spans["run"]>[0], work: (span: OpenSpan) => T): T => {
-      let done: { readonly value: T } | undefined;
-      const run = (span: OpenSpan): T => {
-        done = { value: work(quiet(span)) };
-        return done.value;
+      let outcome: (() => T) | undefined;
+      const once = (span: OpenSpan): T => {
+        outcome ??= attempt(() => work(quiet(span)));
+        return outcome();
       };
       try {
-        return spans.run(start, run);
+        const returned: unknown = spans.run(start, once);
+        if (typeof returned === "object") watch(returned, () => outcome?.());
       } catch (error) {
-        if (done) return done.value;
         report(error);
-        return run(NO_SPAN);
       }
+      return once(NO_SPAN);
     },
   };
 }
 
+/** Calls a function, and returns a function that returns its value or throws its exception. */
+function attempt<T>(act: () => T): () => T {
+  try {
+    const value = act();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+/** Reports the rejection of what a tracer has returned, unless the work itself has failed. */
+function watch(returned: unknown, work: () => unknown): void {
+  Promise.resolve(returned).catch(async (error) => {
+    try {
+      await work();
+    } catch {
+      return;
+    }
+    report(error);
+  });
+}
+
 function quiet(span: OpenSpan): OpenSpan {
-  const attempt = <T>(act: () => T): T | undefined => {
+  const guard = <T>(act: () => T): T | undefined => {
     try {
       return act();
     } catch (error) {
@@ -126,11 +156,10 @@ function quiet(span: OpenSpan): OpenSpan {
     }
   };
   return {
-    rename: (name) => attempt(() => span.rename(name)),
-    set: (attributes) => attempt(() => span.set(attributes)),
-    fail: (failure) => attempt(() => span.fail(failure)),
-    end: () => attempt(() => span.end()),
-    fields: () => attempt(() => span.fields()),
+    set: (attributes) => guard(() => span.set(attributes)),
+    fail: (failure) => guard(() => span.fail(failure)),
+    end: () => guard(() => span.end()),
+    fields: () => guard(() => span.fields()),
   };
 }
 

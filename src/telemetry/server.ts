@@ -30,8 +30,8 @@ import {
   toHash,
   toOutcome,
   toSpanName,
-  withKnownNames,
 } from "./conventions.ts";
+import { KnownNames } from "./known-names.ts";
 import { type Metric, REFUSALS, SERVER_OPERATION, TASK } from "./metrics.ts";
 import { type Recording, type RecordingOptions, toRecording } from "./recording.ts";
 import type { Failure, OpenSpan, SpanStart } from "./spans.ts";
@@ -42,7 +42,9 @@ export interface TelemetryOptions<Env = unknown> extends RecordingOptions<Env> {
   /**
    * What the span in the `traceparent` of a request becomes: `parent`, so that client and server are in one trace; or
    * `link`, for a server that everyone may call, because a caller otherwise decides to which trace a span belongs and,
-   * with most samplers, whether it is recorded. Only for `openTelemetry`; with `tracing`, it becomes attributes.
+   * with most samplers, whether it is recorded. With `link`, each span begins a trace, and an active span, which may have
+   * adopted the caller's trace from an HTTP header, is linked too. Only for `openTelemetry`; with `tracing`, it becomes
+   * attributes.
    *
    * @default "parent"
    */
@@ -98,6 +100,14 @@ interface Open {
   isCancelled: boolean;
 }
 
+/** What a measurement of an operation is made of. */
+interface Ended<Env> {
+  readonly data: RequestData<Env> | RequestEnd<Env>;
+  /** The operation, without names that the server does not have. */
+  readonly operation: Operation;
+  readonly outcome: Outcome;
+}
+
 interface ServerRecording extends Recording {
   readonly isLinked: boolean;
   readonly transport: NetworkTransport;
@@ -111,6 +121,8 @@ class ServerSpans<Env> {
 
   /** The spans that HTTP requests name, by the params of the messages in them. Not known in the object of a session. */
   readonly #arrived = new WeakMap<JsonObject, RemoteSpan>();
+
+  readonly #names = new KnownNames<Env>();
 
   constructor(recording: ServerRecording) {
     this.#recording = recording;
@@ -134,9 +146,10 @@ class ServerSpans<Env> {
     const open = outcome === "cancelled" ? this.#open.get(client)?.get(taskId ?? requestId) : undefined;
     if (open) {
       open.isCancelled = true;
-      finish(open.span, end, CANCELLED);
+      finish(open.span, CANCELLED);
     }
-    this.#measure(taskId === undefined ? SERVER_OPERATION : TASK, durationMs, end, outcomeOf(end));
+    const metric = taskId === undefined ? SERVER_OPERATION : TASK;
+    this.#measure(metric, durationMs, { data: end, operation: this.#names.ended(end), outcome: outcomeOf(end) });
   };
 
   #start(data: RequestData<Env>): SpanStart {
@@ -144,7 +157,7 @@ class ServerSpans<Env> {
     const { client, params, session, taskId, tool } = data;
     const input = contents && tool !== undefined ? toContents(data.arguments) : undefined;
     return {
-      name: toSpanName(data),
+      name: toSpanName(this.#names.serving(data)),
       kind: "server",
       attributes: {
         ...describeOperation(data, client.protocolVersion, transport),
@@ -158,6 +171,7 @@ class ServerSpans<Env> {
       },
       parent: readTraceContext(readMeta(params)),
       isLinked,
+      isRoot: isLinked,
       transport: params && this.#arrived.get(params),
     };
   }
@@ -173,18 +187,21 @@ class ServerSpans<Env> {
       outcome = toOutcome(result);
       const output = contents && data.tool !== undefined ? toContents(result) : undefined;
       if (output !== undefined) open.span.set({ "gen_ai.tool.call.result": output });
-      if (!open.isCancelled) finish(open.span, data, outcome);
+      if (!open.isCancelled) finish(open.span, outcome);
       return result;
     } catch (error) {
       outcome = CancelledError.is(error)
         ? CANCELLED
         : ofCode(McpError.is(error) ? error.code : ErrorCode.InternalError);
-      if (!open.isCancelled) finish(open.span, data, outcome, toFailure(error));
+      if (!open.isCancelled) finish(open.span, outcome, toFailure(error));
       throw error;
     } finally {
       remove();
       // `onRequestEnd` does not report notifications.
-      if (data.requestId === undefined) this.#measure(SERVER_OPERATION, performance.now() - startedAtMs, data, outcome);
+      if (data.requestId === undefined) {
+        const operation = this.#names.serving(data);
+        this.#measure(SERVER_OPERATION, performance.now() - startedAtMs, { data, operation, outcome });
+      }
     }
   }
 
@@ -197,8 +214,8 @@ class ServerSpans<Env> {
     };
   }
 
-  #measure(metric: Metric, durationMs: number, data: RequestData<Env> | RequestEnd<Env>, outcome: Outcome): void {
-    const attributes = describeMeasurement(data, outcome, data.client.protocolVersion, this.#recording.transport);
+  #measure(metric: Metric, durationMs: number, { data, operation, outcome }: Ended<Env>): void {
+    const attributes = describeMeasurement(operation, outcome, data.client.protocolVersion, this.#recording.transport);
     this.#recording.measure(metric, durationMs / 1000, attributes, data.env);
   }
 }
@@ -215,9 +232,7 @@ function outcomeOf<Env>({ outcome, errorCode }: RequestEnd<Env>): Outcome {
 }
 
 /** Sets the outcome of an operation, and ends its span. */
-function finish(span: OpenSpan, operation: Operation, outcome: Outcome, failure: Failure = {}): void {
-  const known = withKnownNames(operation, outcome);
-  if (known !== operation) span.rename(toSpanName(known));
+function finish(span: OpenSpan, outcome: Outcome, failure: Failure = {}): void {
   if (outcome.errorType !== undefined) {
     span.set(describeOutcome(outcome));
     span.fail(failure);
@@ -243,7 +258,7 @@ function recordRefusal<Env>(recording: Recording, refused: RefusedRequest<Env>):
       transport: readHeaders(request.headers),
       startedAtMs,
     };
-    recording.spans.run(start, (span) => finish(span, known, outcome));
+    recording.spans.run(start, (span) => finish(span, outcome));
     const attributes = describeMeasurement(known, outcome, undefined, "tcp");
     recording.measure(SERVER_OPERATION, (Date.now() - startedAtMs) / 1000, attributes, env);
   }

@@ -19,6 +19,8 @@ export interface SpanStart {
   readonly attributes: Attributes;
   /** The span of the sender of the message. */
   readonly parent?: RemoteSpan | undefined;
+  /** Whether the span begins a new trace. The active span is then only linked. */
+  readonly isRoot?: boolean | undefined;
   /** Whether the sender's span is only linked. */
   readonly isLinked?: boolean | undefined;
   /** The span that the HTTP request names. It is always only linked. */
@@ -32,12 +34,18 @@ export interface Failure {
   /** The message of the error, if the peer receives it too. */
   readonly message?: string | undefined;
   /** An exception of which the peer receives only a reference. */
-  readonly exception?: unknown;
+  readonly exception?: RecordedException | undefined;
+}
+
+/** An exception as a span records it. Its strings are bounded. */
+export interface RecordedException {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string;
 }
 
 /** A span that has not ended. */
 export interface OpenSpan {
-  rename(name: string): void;
   set(attributes: Attributes): void;
   /** Marks the operation as failed. */
   fail(failure: Failure): void;

@@ -51,8 +51,9 @@ export function readTraceContext({ traceparent, tracestate }: JsonObject): Remot
 }
 
 function isTracestate(text: string): boolean {
+  if (text.length > TRACESTATE_MAX) return false;
   const members = text.split(",");
-  return text.length <= TRACESTATE_MAX && members.length <= MEMBERS_MAX && members.every((each) => MEMBER.test(each));
+  return members.length <= MEMBERS_MAX && members.every((each) => MEMBER.test(each));
 }
 
 /** Returns the members of `_meta` for a span. Version 00 of the format defines two flags. */

@@ -15,8 +15,6 @@ export interface WorkersSpan {
   setAttributes(attributes: Record<string, string | number | boolean | undefined>): unknown;
   /** Records an exception. */
   recordException?(exception: { name: string; message: string; stack?: string }): void;
-  /** Changes the name. */
-  updateName?(name: string): unknown;
   /** Sets the status. */
   setStatus?(status: { code: "error"; message?: string }): unknown;
   /** Ends the span. */
@@ -55,11 +53,10 @@ export function workersSpans(tracing: WorkersTracing): Spans {
 function openSpan(span: WorkersSpan): OpenSpan {
   let hasEnded = false;
   return {
-    rename: (name) => void span.updateName?.(name),
     set: (attributes) => void span.setAttributes({ ...attributes }),
     fail: ({ message, exception }) => {
-      if (exception instanceof Error) span.recordException?.(exception as { name: string; message: string });
       span.setStatus?.({ code: "error", ...(message === undefined ? {} : { message }) });
+      if (exception !== undefined) span.recordException?.({ ...exception });
     },
     end: () => {
       if (!hasEnded) span.end?.();

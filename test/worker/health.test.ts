@@ -96,6 +96,7 @@ test("shows requests in progress and the last failure to a request with the toke
   });
   finish();
   await (await busy).text();
+  expect(await read({ authorization: "bearer right" })).toHaveProperty("isolate");
   for (const authorization of ["Bearer wrong", "right", "Bearer ", "Bearer right "]) {
     const shown = await read({ authorization });
     if (authorization.trim() !== "Bearer right") expect(shown).toEqual({ status: "ok" });
@@ -114,9 +115,16 @@ test.each([
 });
 
 describe("options", () => {
-  test("a path of the endpoint is refused", () => {
-    expect(() => edge(createServer(), { use: [health({ path: "/mcp" })] })).toThrow(/the path of the endpoint/);
+  test.each(["/mcp", "/mcp/"])("the path %s of the endpoint is refused", (path) => {
+    expect(() => edge(createServer(), { use: [health({ path })] })).toThrow(/the path of the endpoint/);
   });
+
+  test.each(["/*", "/:name", "/up?x", "/up#x", "/{up}"])(
+    "the path %s, which is a pattern or not a path, is refused",
+    (path) => {
+      expect(() => health({ path })).toThrow(/write a path without/);
+    },
+  );
 
   test("an unknown option and a path without a slash are refused", () => {
     expect(() => health({ tokens: "A" } as never)).toThrow(/Did you mean "token"/);

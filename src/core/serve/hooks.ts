@@ -1,5 +1,6 @@
 import type { AroundHook, EndpointHooks, RequestData } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
+import { REGISTRY } from "../define/server.ts";
 import type { Reporter } from "../protocol/error-reports.ts";
 import { KitError } from "../protocol/errors.ts";
 import { type HookContext, hookTools } from "../protocol/execution.ts";
@@ -27,8 +28,14 @@ export function hookData(context: HookedMessage<JSONRPCNotification>): RequestDa
   const { client, principal, registry, session } = context;
   // A notification has no id.
   const request = context.request as JSONRPCRequest;
-  const { params } = request;
-  return { ...describeRequest(request, client, principal), params, session, ...hookTools(registry, request, context) };
+  return {
+    // For `telemetry()`, which looks up names. The key is a symbol, so that logs of the data do not contain the server.
+    [REGISTRY]: registry,
+    ...describeRequest(request, client, principal),
+    ...hookTools(registry, request, context),
+    params: request.params,
+    session,
+  } as RequestData;
 }
 
 /** The part of a request or notification that has hooks. */

@@ -11,7 +11,7 @@ import { MessageLog } from "../../core/serve/message-log.ts";
 
 /** Options of {@link debug}. */
 export interface DebugOptions {
-  /** Receives each line. @default console.log */
+  /** Receives each line. Its exceptions are logged, and do not change the response. @default console.log */
   readonly to?: (line: string) => void;
 }
 
@@ -36,7 +36,7 @@ export function debug(options: DebugOptions = {}): MiddlewareHandler {
   checkFunction("debug(): to", options.to);
   const { to = console.log } = options;
   return async (context, next) => {
-    const log = new MessageLog(to);
+    const log = new MessageLog(to, reportLost);
     const { raw } = context.req;
     const body = raw.method === "POST" && raw.body ? readCopy(raw.clone()) : undefined;
     const received = body?.text.then((text) => text !== undefined && addText(log, "in", text));
@@ -48,6 +48,10 @@ export function debug(options: DebugOptions = {}): MiddlewareHandler {
     body?.cancel();
     context.res = observe(res, log);
   };
+}
+
+function reportLost(error: unknown): void {
+  console.error("mcp-edge: a line of the debug log was lost", error);
 }
 
 function addText(log: MessageLog, direction: "in" | "out", text: string): void {

@@ -98,11 +98,13 @@ export function health<Env = unknown>(options: HealthOptions<Env> = {}): Plugin<
   checkOptions("health(): ", options, OPTIONS);
   const { path = "/healthz", server, token } = options;
   checkPath("health(): path", path);
+  if (/[*:?#{}]/.test(path))
+    throw new KitError("options-invalid", `health(): path is ${path}; write a path without *, :, ?, #, { and }.`);
   const about = server ? describe(server) : {};
   return definePlugin<Env>({
     name: "health()",
     attach: (endpoint) => {
-      if (endpoint.path === path) {
+      if (withoutSlash(endpoint.path) === withoutSlash(path)) {
         throw new KitError(
           "options-invalid",
           `health(): path is ${path}, the path of the endpoint. Write another path.`,
@@ -121,6 +123,10 @@ export function health<Env = unknown>(options: HealthOptions<Env> = {}): Plugin<
   });
 }
 
+function withoutSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
 function describe<Env>(server: McpServer<Env>): Omit<HealthReport, "status" | "isolate"> {
   const { options, versions } = server[REGISTRY];
   const protocolVersions = [...versions.modern, ...versions.legacy].map(({ version }) => version);
@@ -131,7 +137,8 @@ function describe<Env>(server: McpServer<Env>): Omit<HealthReport, "status" | "i
 async function isRight(header: string | undefined, env: unknown, token: string): Promise<boolean> {
   const secret = (env as Record<string, unknown> | undefined)?.[token];
   if (typeof secret !== "string" || secret === "" || header === undefined) return false;
-  const [given, right] = await Promise.all([header, `Bearer ${secret}`].map(hash));
+  // The scheme is case-insensitive (RFC 9110, 11.1).
+  const [given, right] = await Promise.all([header.replace(/^bearer /i, "Bearer "), `Bearer ${secret}`].map(hash));
   return given === right;
 }
 
