@@ -252,6 +252,9 @@ function findProblemInside(
 const EFFECTS: Readonly<Record<string, readonly string[]>> = {
   "cli/main.ts": ["watchOutput();", 'process.stdout.write("", () => process.exit(code));'],
   "core/run/input-required.ts": ["installRounds(createRounds());"],
+  "node/node-20.ts": [
+    "Promise.withResolvers ??= function withResolvers<T>(this: PromiseConstructor): PromiseWithResolvers<T> {",
+  ],
   "reference/stdio.ts": ["await serveStdio(createReferenceServer());"],
 };
 
