@@ -119,7 +119,11 @@ function titleOf(text: string): string {
 function summaryOf(text: string): string {
   const paragraphs = text.replaceAll(FENCE, "").split(/\n{2,}/);
   const first = paragraphs.find((each) => /^[\p{L}`[*@]/u.test(each)) ?? "";
-  const plain = first.replaceAll(LINK, "$2").replaceAll(/[`*]/g, "").replaceAll(/\s+/g, " ").trim();
+  const plain = first
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll(/[`*]/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
   return (/^.+?[.:](?= |$)/.exec(plain)?.[0] ?? plain).replace(/:$/, ".");
 }
 
