@@ -10,7 +10,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "../../src/client/index.ts";
-import { bundleSwitching, type Change } from "../releases/bundle.ts";
+import { bundleSwitching } from "../releases/bundle.ts";
 import { ada, ISSUER, IssuerBrowser, KEY, refresh, statusOf } from "../releases/everything.ts";
 import { CLASSES } from "../releases/state.ts";
 import { allow, authorizeUrl, newVerifier, postForm } from "../worker/authorization.ts";
@@ -226,10 +226,3 @@ async function signIn(target: { url(path: string): string }): Promise<string> {
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
   return String(body.refresh_token);
 }
-
-/** A change of the messages between a Worker and its objects without care: builds with and without it cannot be mixed. */
-export const CARELESS_MESSAGE: Change = {
-  file: "src/worker/sessions/bridge-messages.ts",
-  find: 'export const ATTACH_HEADER = "X-Mcp-Attach";',
-  replace: 'export const ATTACH_HEADER = "X-Mcp-Attach-2";',
-};
