@@ -9,7 +9,7 @@ import { explainRefusal } from "../../../src/cli/commands/doctor/endpoint.ts";
 import { Steps } from "../../../src/cli/commands/doctor/steps.ts";
 import { NODE } from "../../oracle/node.ts";
 import { CLI, cli } from "../run.ts";
-import { doctor, type Fault, idsOf, plant, type Received, type Reply, recognized, TOOL } from "./planted.ts";
+import { doctor, type Fault, idsOf, NO_TOKENS, plant, type Received, type Reply, recognized, TOOL } from "./planted.ts";
 import { error, isMethod } from "./rows.ts";
 
 /** Notes the sessions that are opened and not ended. */
@@ -127,7 +127,7 @@ describe("the end of the command", () => {
         return path.startsWith("/.well-known") ? { status: 200, never: true } : undefined;
       },
     });
-    const env = { ...process.env, XDG_CONFIG_HOME: "/nowhere" };
+    const env = { ...process.env, ...NO_TOKENS };
     const child = spawn(NODE, [CLI, "doctor", server.url, "--timeout", "10m"], { cwd: tmpdir(), env });
     const [code] = await once(child, "exit");
     expect(code).toBe(130);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { redactText } from "../../../src/cli/terminal/redact.ts";
 import { NODE } from "../../oracle/node.ts";
 import { cli } from "../run.ts";
-import { challenge, doctor, type Fault, idsOf, plant, TOOL, tokenOf } from "./planted.ts";
+import { challenge, doctor, type Fault, idsOf, NO_TOKENS, plant, TOOL, tokenOf } from "./planted.ts";
 import { isMethod } from "./rows.ts";
 
 /** The beginning of a JWT, many times, without a complete one. */
@@ -85,7 +85,7 @@ describe("secrets", () => {
   test("of a command are not printed", async () => {
     const { stdout } = await cli(["doctor", "--json", "--", NODE, "-e", "0", "--api-key", "hunter2hunter2"], {
       cwd: tmpdir(),
-      env: { XDG_CONFIG_HOME: "/nowhere" },
+      env: NO_TOKENS,
     });
     expect(JSON.parse(stdout)).toMatchObject({ server: expect.stringContaining("--api-key [redacted]") });
     expect(stdout).not.toContain("hunter2");

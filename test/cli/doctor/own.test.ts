@@ -9,7 +9,7 @@ import { bearer } from "../../../src/worker/access/auth/index.ts";
 import { edge } from "../../../src/worker/index.ts";
 import { NODE } from "../../oracle/node.ts";
 import { cli, SERVER } from "../run.ts";
-import { doctor, idsOf, plant, tokenOf, toolsNamed } from "./planted.ts";
+import { doctor, idsOf, NO_TOKENS, plant, tokenOf, toolsNamed } from "./planted.ts";
 
 const ISSUER = "https://login.example.com";
 
@@ -91,8 +91,7 @@ describe("a server over stdio", () => {
 });
 
 describe("the output for people", () => {
-  const run = (...args: readonly string[]) =>
-    cli(["doctor", ...args], { cwd: tmpdir(), env: { XDG_CONFIG_HOME: "/nowhere" } });
+  const run = (...args: readonly string[]) => cli(["doctor", ...args], { cwd: tmpdir(), env: NO_TOKENS });
 
   test("has a line for each host, the size of the list, and the findings with their sources", async () => {
     await using server = await plant({ tools: toolsNamed(101) });

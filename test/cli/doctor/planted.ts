@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Finding } from "../../../src/cli/commands/doctor/diagnosis.ts";
 import type { HostOutcome } from "../../../src/cli/commands/doctor/report.ts";
 import { cli } from "../run.ts";
@@ -186,10 +187,12 @@ export interface Report {
 /** A folder without a project, and without stored tokens. */
 const ELSEWHERE = tmpdir();
 
+/** The environment of a user who has no stored tokens. */
+export const NO_TOKENS = { XDG_CONFIG_HOME: join(tmpdir(), `mcp-edge-none-${process.pid}`) } as const;
+
 /** Runs `doctor --json` in a folder. */
 export async function doctorIn(cwd: string, ...args: readonly string[]): Promise<Report> {
-  const env = { XDG_CONFIG_HOME: "/nowhere" };
-  const { code, stdout, stderr } = await cli(["doctor", "--json", ...args], { cwd, env });
+  const { code, stdout, stderr } = await cli(["doctor", "--json", ...args], { cwd, env: NO_TOKENS });
   // A server in this process logs to the same console.
   const report = stdout.replaceAll(/^mcp-edge: .*\n/gm, "");
   return { code, stderr, ...(JSON.parse(report) as Omit<Report, "code" | "stderr">) };
