@@ -1,5 +1,5 @@
 /**
- * What the parts of a comparison of two schemas share.
+ * The state that all functions share while they compare two schemas.
  *
  * @module
  */

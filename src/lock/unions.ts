@@ -15,7 +15,7 @@ import { type Place, within } from "./place.ts";
 /** Alternatives of a schema. */
 export interface Union {
   readonly alternatives: readonly unknown[];
-  /** Whether a value must match exactly one of them. */
+  /** Whether a value must match exactly one alternative (`oneOf`), instead of at least one (`anyOf`). */
   readonly isExclusive: boolean;
 }
 

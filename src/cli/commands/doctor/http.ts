@@ -153,7 +153,10 @@ async function converse(
   if (call !== undefined && tools) await callTool(call, tools, request, diagnosis);
 }
 
-/** A server may admit the handshake without a token, but with a token a refused list shows a connected server without tools. */
+/**
+ * Reports a list that was refused after the handshake had succeeded. Without a token, the server only asks for a sign-in. With a
+ * token, a host would show a connected server that has no tools.
+ */
 async function explainLate(
   line: Line,
   refused: Exchange,

@@ -1,5 +1,5 @@
 /**
- * A token that the user has given or stored: its claims, and how the server responds to it.
+ * Checks the token that the user has passed or stored: its claims, and the response of the server to it.
  *
  * @module
  */
