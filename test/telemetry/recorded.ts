@@ -28,6 +28,10 @@ const spans = new InMemorySpanExporter();
 const measured = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const reader = new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 3_600_000 });
 
+// A test that resets its modules loads this file again, and the first registration would win.
+openTelemetry.context.disable();
+openTelemetry.trace.disable();
+openTelemetry.metrics.disable();
 openTelemetry.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 openTelemetry.trace.setGlobalTracerProvider(
   new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }),

@@ -286,7 +286,6 @@ function toWire({ lists, uris }: ChangeFilter): JsonObject {
 }
 
 function tagged(change: ChangeNotification, id: RequestId): JSONRPCNotification {
-  const _meta = { [SUBSCRIPTION_ID]: id };
-  if (change.kind === "resource") return notification("notifications/resources/updated", { _meta, uri: change.uri });
-  return notification(`notifications/${change.kind}/list_changed`, { _meta });
+  const { method, params } = legacyNotification(change);
+  return notification(method, { _meta: { [SUBSCRIPTION_ID]: id }, ...params });
 }
