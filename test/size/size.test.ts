@@ -23,12 +23,9 @@ const NOW: Readonly<Record<string, number>> = {
   "test/size/client-oauth.ts": 29.4,
 };
 
-/** Implementations of gzip differ by up to 30 bytes between processors, so a size is compared with this tolerance, in KiB. */
-const TOLERANCE = 0.05;
-
 test.each(PROGRAMS)("$name is within its budget and has the recorded size", async ({ entry, gzipKibMax }) => {
   const { gzip } = await sizeOf(entry);
-  expect(gzip / 1024).toBeLessThanOrEqual(gzipKibMax + TOLERANCE);
+  expect(gzip / 1024).toBeLessThanOrEqual(gzipKibMax);
   expect(Math.abs(gzip / 1024 - (NOW[entry] ?? 0))).toBeLessThan(0.5);
 });
 
@@ -58,7 +55,7 @@ test.each(DEPLOYED)(
   "$name is within its budget and has the recorded size",
   async ({ entry, keepNames, gzipKibMax }) => {
     const kib = await deployedKib({ entry, keepNames });
-    expect(kib).toBeLessThanOrEqual((gzipKibMax ?? Number.POSITIVE_INFINITY) + TOLERANCE);
+    expect(kib).toBeLessThanOrEqual(gzipKibMax ?? Number.POSITIVE_INFINITY);
     expect(Math.abs(kib - ((keepNames ? WITH_NAMES_NOW : DEPLOYED_NOW)[entry] ?? 0))).toBeLessThan(0.5);
   },
 );
@@ -119,7 +116,7 @@ test("page() is bundled only where it is imported, and so is the look of pages",
 });
 
 test("the page of mcp-edge dev has at most 60 KiB with everything, as it is compressed", async () => {
-  expect(await pageAppKib()).toBeLessThanOrEqual(60 + TOLERANCE);
+  expect(await pageAppKib()).toBeLessThanOrEqual(60);
 });
 
 test("a client in a browser loads rarely used code on demand", async () => {
