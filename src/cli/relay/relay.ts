@@ -10,9 +10,9 @@
 import type { Client, ClientOptions, Progress, RequestOptions } from "../../client/index.ts";
 import { ClientError } from "../../client/index.ts";
 import { pick } from "../../core/protocol/content.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import {
-  ErrorCode,
   isObject,
   type JSONRPCErrorObject,
   type JSONRPCNotification,

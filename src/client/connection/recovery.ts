@@ -5,8 +5,9 @@
  */
 
 import { pause } from "../../core/basics/pause.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
 import type { RequestRow } from "../../core/protocol/methods.ts";
 import type { Era } from "../../core/protocol/spoken-versions.ts";

@@ -15,8 +15,9 @@ import {
   type Icon,
   pick,
 } from "../protocol/content.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import { KitError, McpError } from "../protocol/errors.ts";
-import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 import type { CacheHint } from "./cache-hint.ts";
 import type { CatalogItem } from "./catalog.ts";

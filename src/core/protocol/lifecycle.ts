@@ -9,8 +9,9 @@
 import { quote } from "../basics/quote.ts";
 import type { ClientCapabilities } from "./client-capabilities.ts";
 import { ClientFacts, readImplementation } from "./client-facts.ts";
+import * as ErrorCode from "./error-codes.ts";
 import { invalidParams, McpError } from "./errors.ts";
-import { ErrorCode, isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
+import { isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { type LoggingLevel, readLevel } from "./logging.ts";
 import type { ServedVersions, VersionRules } from "./versions.ts";
 

@@ -10,9 +10,9 @@ import { quote } from "../basics/quote.ts";
 import type { ContextOf } from "../define/handler-context.ts";
 import type { RequestEnd } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import { BusyError, isReasonOf, KitError, McpError, toErrorObject } from "../protocol/errors.ts";
 import {
-  ErrorCode,
   encodeError,
   encodeResult,
   type JSONRPCNotification,
