@@ -196,7 +196,7 @@ const TEMPLATE: OptionTable<ResourceTemplateOptions> = { ...COMMON, complete: nu
  */
 export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource {
   const { uri, options } = definition;
-  if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
+  if (typeof uri !== "string" || !/^[a-z][a-z\d+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/i.test(uri)) {
     throw new KitError(
       "definition-invalid",
       `Resource ${JSON.stringify(uri)} is not a URI; write it with a scheme, such as "file:///a.txt", and percent-encoded (RFC 3986).`,

@@ -201,7 +201,7 @@ export interface CompiledTool extends CatalogItem {
  * 1 to 128 characters: those that the specification allows (server/tools, "Tool Names"), and "/", which many servers
  * use.
  */
-const NAME = /^[A-Za-z0-9_.\-/]{1,128}$/;
+const NAME = /^[\w./-]{1,128}$/;
 
 const OPTIONS: OptionTable<CompiledTool["options"]> = {
   title: null,

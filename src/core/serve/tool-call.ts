@@ -74,11 +74,10 @@ function toFailure(error: unknown, tool: CompiledTool, context: RequestContext):
   } catch (misfit) {
     failure = misfit;
   }
-  const correlationId = crypto.randomUUID();
   // A cancelled call is not a failure, and its result is not sent.
-  if (!isReasonOf(context.ending.signal, failure)) {
-    context.registry.report(failure, { correlationId, ...describeSubject(context.request) }, context.onError);
-  }
+  const correlationId = isReasonOf(context.ending.signal, failure)
+    ? crypto.randomUUID()
+    : context.registry.report(failure, describeSubject(context.request), context.onError);
   return errorText(`${describeFailure(`Tool "${tool.name}"`, failure)} Reference: ${correlationId}`);
 }
 

@@ -10,7 +10,8 @@ import { encodeEvent } from "../../http/sse.ts";
 import { sendIfOpen } from "../open-sockets.ts";
 import { OVER } from "../reconnecting-socket.ts";
 import { encodeBridge } from "./bridge-messages.ts";
-import { EventKind, type EventLog, type EventRow, type Position } from "./event-log.ts";
+import * as EventKind from "./event-kind.ts";
+import type { EventLog, EventRow, Position } from "./event-log.ts";
 
 /** The maximum amount of data that is sent before the client has read it, in UTF-16 code units. */
 export const WINDOW = 1024 * 1024;
