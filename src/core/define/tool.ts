@@ -40,14 +40,6 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
-/** The hints of a tool with the specification's defaults filled in. */
-export interface ToolHints {
-  readonly readOnly: boolean;
-  readonly destructive: boolean;
-  readonly idempotent: boolean;
-  readonly openWorld: boolean;
-}
-
 /** A full tool result, for handlers that set every member themselves. */
 export interface ToolResult {
   /** The content for the model. @default the structured content as JSON text */
@@ -187,7 +179,6 @@ export interface CompiledTool extends CatalogItem {
   readonly definition: ToolDefinition;
   readonly name: string;
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
-  readonly hints: ToolHints;
   readonly input: CompiledSchema | undefined;
   readonly output: CompiledSchema | undefined;
   /** The JSON Schema that clients see. Its root is an object, even for a tool without arguments. */
@@ -249,14 +240,12 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
   const inputJson = input?.json ?? { type: "object", properties: {} };
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
   const paramHeaders = listParamHeaders(name, inputJson);
-  const hints = describeHints(options.annotations);
   // From here on, the type of the bindings is erased; see `compile`.
   return {
     key: name,
     definition: definition as ToolDefinition,
     name,
     options,
-    hints,
     input,
     output,
     inputJson,
@@ -277,16 +266,6 @@ function toListEntry(
   // Older versions allow object roots only.
   const outputSchema = output && (rules.structured === "any" || hasObjectRoot(output)) ? output : undefined;
   return pick({ name, title, description, inputSchema, outputSchema, annotations, icons, _meta }, rules.toolFields);
-}
-
-/** Fills in the specification's defaults of the hints. @see MCP 2026-07-28, schema, `ToolAnnotations` */
-export function describeHints(annotations: ToolAnnotations | undefined): ToolHints {
-  return {
-    readOnly: annotations?.readOnlyHint ?? false,
-    destructive: annotations?.destructiveHint ?? true,
-    idempotent: annotations?.idempotentHint ?? false,
-    openWorld: annotations?.openWorldHint ?? true,
-  };
 }
 
 /** Whether the root of a JSON Schema is an object. */

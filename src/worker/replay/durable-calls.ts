@@ -220,6 +220,7 @@ export class DurableCalls {
 
 /** Returns whether a message is a call of a tool that is declared idempotent or read-only. */
 function isRepeatable(registry: Registry, parsed: ParsedMessage): boolean {
-  const hints = parsed.kind === "request" ? findCalledTool(registry, parsed.message)?.hints : undefined;
-  return hints !== undefined && (hints.idempotent || hints.readOnly);
+  const tool = parsed.kind === "request" ? findCalledTool(registry, parsed.message) : undefined;
+  const { readOnlyHint = false, idempotentHint = false } = tool?.options.annotations ?? {};
+  return readOnlyHint || idempotentHint;
 }
