@@ -167,5 +167,5 @@ export function encodeResult(id: RequestId, result: JsonObject | JsonText): stri
 
 /** Encodes an error response. An undefined id is left out, because null is not a valid id in MCP. */
 export function encodeError(id: RequestId | undefined, error: JSONRPCErrorObject): string {
-  return JSON.stringify({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error });
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
 }

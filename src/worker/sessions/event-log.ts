@@ -7,6 +7,7 @@
  * @module
  */
 import type { RequestId } from "../../core/protocol/jsonrpc.ts";
+import { FIND_LOG } from "../roles.ts";
 import { isOwnStream } from "./event-id.ts";
 import * as EventKind from "./event-kind.ts";
 import * as StreamKind from "./stream-kind.ts";
@@ -277,7 +278,7 @@ export class EventLog {
   }
 
   #hasTable(): boolean {
-    return this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event'").toArray().length > 0;
+    return this.#sql.exec(FIND_LOG).toArray().length > 0;
   }
 
   #newest(): number {

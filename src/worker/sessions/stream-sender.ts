@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { logNotification } from "../../core/protocol/logging.ts";
 import { encodeEvent } from "../../http/sse.ts";
 import { sendIfOpen } from "../open-sockets.ts";
 import { OVER } from "../reconnecting-socket.ts";
@@ -158,6 +158,5 @@ function eventNumber(frames: string): number | undefined {
 
 function warning(missing: number): string {
   const data = `${missing} earlier messages are no longer stored.`;
-  const params: JsonObject = { level: "warning", logger: "mcp-edge", data };
-  return encodeEvent(JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params }));
+  return encodeEvent(JSON.stringify(logNotification("warning", data, "mcp-edge")));
 }
