@@ -268,6 +268,12 @@ function toListEntry(
   return pick({ name, title, description, inputSchema, outputSchema, annotations, icons, _meta }, rules.toolFields);
 }
 
+/** Whether a tool declares that a repeated call with the same arguments has no additional effect. */
+export function isRepeatable({ options: { annotations } }: CompiledTool): boolean {
+  const { readOnlyHint = false, idempotentHint = false } = annotations ?? {};
+  return readOnlyHint || idempotentHint;
+}
+
 /** Whether the root of a JSON Schema is an object. */
 export function hasObjectRoot(json: JsonObject): boolean {
   return isObject(json) && json.type === "object";
