@@ -303,15 +303,13 @@ export class Endpoint implements SessionEndpoint {
   }
 
   #report(error: unknown, method: string): string {
-    const correlationId = crypto.randomUUID();
     const { onError } = this.options;
-    const where = { correlationId, method };
-    if (typeof this.source === "function")
-      runDetached(
-        () => onError(error, where),
-        () => undefined,
-      );
-    else this.source.report(error, where, onError);
+    if (typeof this.source !== "function") return this.source.report(error, { method }, onError);
+    const correlationId = crypto.randomUUID();
+    runDetached(
+      () => onError(error, { correlationId, method }),
+      () => undefined,
+    );
     return correlationId;
   }
 }

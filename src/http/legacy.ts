@@ -9,10 +9,10 @@ import { type Asker, unavailableAsker } from "../core/ask/asker.ts";
 import type { Registry } from "../core/define/registry.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
+import * as ErrorCode from "../core/protocol/error-codes.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { CancelledError } from "../core/protocol/errors.ts";
 import {
-  ErrorCode,
   encodeError,
   type JSONRPCErrorResponse,
   type JSONRPCNotification,

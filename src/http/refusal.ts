@@ -6,8 +6,9 @@
  */
 
 import { quote } from "../core/basics/quote.ts";
+import * as ErrorCode from "../core/protocol/error-codes.ts";
 import { type McpError, toErrorObject } from "../core/protocol/errors.ts";
-import { ErrorCode, encodeError, type RequestId } from "../core/protocol/jsonrpc.ts";
+import { encodeError, type RequestId } from "../core/protocol/jsonrpc.ts";
 
 /** Why a request is refused, with the values that explain it. */
 export type Refusal =

@@ -3,10 +3,12 @@
  *
  * @module
  */
+
 import type { AroundHook } from "../core/define/hook-types.ts";
 import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
+import * as ErrorCode from "../core/protocol/error-codes.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
-import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { findRequest, type RunKind } from "../core/protocol/methods.ts";
 
 /** Options of {@link truncateResults}. */

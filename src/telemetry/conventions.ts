@@ -10,8 +10,9 @@
  */
 import { fingerprint } from "../core/basics/bytes.ts";
 import { printable } from "../core/basics/quote.ts";
+import * as ErrorCode from "../core/protocol/error-codes.ts";
 import { McpError } from "../core/protocol/errors.ts";
-import { ErrorCode, isObject, type RequestId } from "../core/protocol/jsonrpc.ts";
+import { isObject, type RequestId } from "../core/protocol/jsonrpc.ts";
 import type { Attributes, Failure, RecordedException } from "./spans.ts";
 
 /** What an operation is about. */

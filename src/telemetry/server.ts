@@ -3,11 +3,13 @@
  *
  * @module
  */
+
 import type { AroundHook, RequestData, RequestEnd, RequestEndHook } from "../core/define/hook-types.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { ClientFacts } from "../core/protocol/client-facts.ts";
+import * as ErrorCode from "../core/protocol/error-codes.ts";
 import { CancelledError, McpError } from "../core/protocol/errors.ts";
-import { ErrorCode, type JsonObject, type ParsedMessage } from "../core/protocol/jsonrpc.ts";
+import type { JsonObject, ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import { readMeta } from "../core/protocol/lifecycle.ts";
 import { findRequest } from "../core/protocol/methods.ts";
 import type { RefusedRequest } from "../http/endpoint-types.ts";

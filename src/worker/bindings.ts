@@ -4,8 +4,8 @@
  * @module
  */
 import { exports, waitUntil } from "cloudflare:workers";
+import * as ErrorCode from "../core/protocol/error-codes.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
-import { ErrorCode } from "../core/protocol/jsonrpc.ts";
 import { lacksFlag, type Problem } from "./problems.ts";
 import type { RoleName } from "./roles.ts";
 

@@ -114,7 +114,7 @@ export function watchForTasks(onError: ErrorReporter): (registry: Registry) => v
     if (names.length === 0) return;
     isReported = true;
     const message = `No client can call ${names.join(", ")}: task: "required" needs tasks() of "mcp-edge/worker/durable" in the option use.`;
-    const where = { correlationId: crypto.randomUUID(), method: "(edge)" };
+    const where = { method: "(edge)" };
     registry.report(new KitError("options-invalid", message), where, onError);
   };
 }

@@ -11,7 +11,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { KitError } from "../core/protocol/errors.ts";
 import { claimClass, findProblems, MISDIRECTED, type ObjectReference, ownsClass, toTarget, toUrl } from "./bindings.ts";
-import { type RoleName, storedRole } from "./roles.ts";
+import { FIND_LOG, type RoleName, storedRole } from "./roles.ts";
 
 /** The behavior of an object in its role: its event handlers. The Worker calls its other methods by RPC. */
 export interface RoleObject {
@@ -70,9 +70,6 @@ const UNSERVED_MAX_MS = 30 * 24 * 60 * 60_000;
 /** The storage key of the current delay. It is sorted after all other keys: see `storedRole`. */
 const UNSERVED = "~unserved";
 
-/** Finds the event log, which only sessions have. */
-const LOG = "SELECT 1 FROM sqlite_master WHERE name = 'event'";
-
 /** Finds tables other than the platform's own tables. */
 const TABLES = "SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\' LIMIT 1";
 
@@ -124,7 +121,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
   /** Called by the platform when the object's alarm is due. */
   override async alarm(info?: { readonly retryCount: number }): Promise<void> {
     const { kv, sql } = this.ctx.storage;
-    const name = storedRole(kv) ?? (sql.exec(LOG).toArray()[0] && "session");
+    const name = storedRole(kv) ?? (sql.exec(FIND_LOG).toArray()[0] && "session");
     const role = this.#role ?? (name && this.#play(name));
     if (role) await role.alarm?.(info);
     else if (name) await this.#wait(name);

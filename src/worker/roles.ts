@@ -26,6 +26,9 @@ const STORED: Readonly<Record<string, RoleName>> = {
   "user/": "user",
 };
 
+/** The statement that finds the event log, which only sessions have. */
+export const FIND_LOG = "SELECT 1 FROM sqlite_master WHERE name = 'event'";
+
 /** The key-value store of an object. Declared here because `mcp-edge/testing` must not depend on the Workers types. */
 interface Stored {
   list(options: { limit: number }): Iterable<readonly [string, unknown]>;

@@ -85,7 +85,7 @@ function toReference(
   { className = CLASS_NAME, binding, jurisdiction, locationHint }: ObjectsOptions = {},
   wrong: (text: string) => void,
 ): ObjectReference {
-  if (!/^[A-Za-z_$][\w$]*$/.test(className))
+  if (!/^[a-z_$][\w$]*$/i.test(className))
     wrong(`: className is ${quote(String(className))}; write the name of a class.`);
   return { className, binding: binding ?? (className === CLASS_NAME ? "MCP" : undefined), jurisdiction, locationHint };
 }

@@ -5,6 +5,7 @@ import {
   CLIENT_REQUESTS,
   calledTool,
   findRequest,
+  hasEffects,
   isStandard,
   NOTIFICATIONS,
   nameOfDefinition,
@@ -63,18 +64,10 @@ describe("the rows", () => {
     expectTypeOf<CacheableMethod>().toEqualTypeOf<RequestsWith<{ readonly isCacheable: true }>>();
   });
 
-  test("say that lists and cacheable results may be read again", () => {
-    for (const [method, row] of rows) {
-      if (row.list || row.isCacheable) expect([method, row.isRepeatable]).toEqual([method, true]);
-    }
+  test("say that these requests have additional effects if they are sent again, and no others, such as lists", () => {
+    const withEffects = ["initialize", "tools/call", "subscriptions/listen", "tasks/cancel", "tasks/update"];
+    expect(rows.map(([method]) => method).filter(hasEffects)).toEqual(withEffects);
   });
-
-  test.each(["tools/call", "initialize", "subscriptions/listen", "tasks/cancel", "tasks/update"])(
-    "do not say that %s may be repeated",
-    (method) => {
-      expect(findRequest(method)?.isRepeatable).toBeUndefined();
-    },
-  );
 
   test.each(["toString", "constructor", "__proto__", "example.com/own", ""])("do not include %j", (method) => {
     expect(findRequest(method)).toBeUndefined();

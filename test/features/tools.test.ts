@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { REGISTRY } from "../../src/core/define/server.ts";
-import { compileTool } from "../../src/core/define/tool.ts";
+import { compileTool, isRepeatable } from "../../src/core/define/tool.ts";
 import {
   definePrompt,
   defineResource,
@@ -330,26 +330,22 @@ describe("schemas that are refused", () => {
   });
 });
 
-describe("defaults of annotations", () => {
-  const DEFAULTS = { readOnly: false, destructive: true, idempotent: false, openWorld: true };
-  const hintsOf = (options: Parameters<typeof defineTool>[1]) => compileTool(defineTool("t", options, () => "x")).hints;
-
-  test("absent annotations mean the defaults of the specification", () => {
-    expect(hintsOf({})).toEqual(DEFAULTS);
-    expect(hintsOf({ annotations: {} })).toEqual(DEFAULTS);
-  });
-
-  test.each([
-    ["readOnlyHint", "readOnly", true],
-    ["destructiveHint", "destructive", false],
-    ["idempotentHint", "idempotent", true],
-    ["openWorldHint", "openWorld", false],
-  ] as const)("%s alone leaves the other hints at their defaults", (hint, name, value) => {
-    expect(hintsOf({ annotations: { [hint]: value } })).toEqual({ ...DEFAULTS, [name]: value });
-  });
-});
-
 test("lists of the newest legacy version and of the modern version have the same entries", async () => {
   const server = () => new McpServer({ name: "s", version: "1.0.0", tools: [add] });
   expect(await listTools(server(), "2025-11-25")).toEqual(await listTools(server(), MODERN_VERSION));
+});
+
+describe("a repeated call", () => {
+  test.each([
+    [undefined, false],
+    [{}, false],
+    [{ readOnlyHint: true }, true],
+    [{ idempotentHint: true }, true],
+    [{ readOnlyHint: false, idempotentHint: false }, false],
+    [{ destructiveHint: false }, false],
+    [{ openWorldHint: false }, false],
+  ])("of a tool with the annotations %j has no additional effect: %s", (annotations, expected) => {
+    const tool = compileTool(defineTool("t", { ...(annotations && { annotations }) }, () => "x"));
+    expect(isRepeatable(tool)).toBe(expected);
+  });
 });

@@ -4,8 +4,8 @@
  * @module
  */
 import { DEPTH_MAX } from "../../client/transports/received.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import {
-  ErrorCode,
   type JSONRPCNotification,
   type JSONRPCRequest,
   parseMessage,

@@ -1,5 +1,5 @@
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import {
-  ErrorCode,
   encodeError,
   type JSONRPCErrorResponse,
   type JSONRPCNotification,

@@ -10,16 +10,17 @@
 import type { Client, ClientOptions, Progress, RequestOptions } from "../../client/index.ts";
 import { ClientError } from "../../client/index.ts";
 import { pick } from "../../core/protocol/content.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import {
-  ErrorCode,
   isObject,
   type JSONRPCErrorObject,
   type JSONRPCNotification,
   type JSONRPCRequest,
   type JsonObject,
 } from "../../core/protocol/jsonrpc.ts";
-import { hasEnvelope, META, readEnvelope, readMeta, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
+import { hasEnvelope, readEnvelope, readMeta, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
+import * as META from "../../core/protocol/meta.ts";
 import { findRequest, type RequestName, SERVER_REQUESTS } from "../../core/protocol/methods.ts";
 import { findVersion, serveVersions, type VersionRules } from "../../core/protocol/versions.ts";
 import { toJson } from "../terminal/terminal.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 import { type Client, ClientError } from "../../client/index.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
 
 /** How long a connection is kept before another replacement is tried, in milliseconds, so that ordinary errors do not replace it. */
 const REPLACED_MS = 30_000;

@@ -6,8 +6,9 @@
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
 import { randomUUID } from "node:crypto";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { isObject, type JSONRPCRequest, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Origin } from "./host-questions.ts";
 
 /** How long a call waits for the host to repeat its request, in milliseconds. */

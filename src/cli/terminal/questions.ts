@@ -14,8 +14,8 @@ import type {
   SamplingContent,
 } from "../../client/index.ts";
 import { findSecretFields } from "../../core/ask/secret-fields.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
 import { openBrowser } from "../../node/index.ts";
 import { withMore } from "../exit.ts";
 import { counted, oneLine, quoted, type Terminal } from "./terminal.ts";

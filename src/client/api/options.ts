@@ -7,18 +7,9 @@
 import type { ClientCapabilities } from "../../core/protocol/client-capabilities.ts";
 import type { Implementation } from "../../core/protocol/client-facts.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import {
-  isWithin,
-  type Numbers,
-  type OptionTable,
-  type Range,
-  SIZE,
-  TIMER,
-  TIMER_OR_ZERO,
-} from "../../core/protocol/option-ranges.ts";
+import type { Numbers } from "../../core/protocol/option-ranges.ts";
 import type { EventHook } from "../basics/events.ts";
 import { LISTING_LIMITS } from "../requests/listing.ts";
-import type { RequestOptions } from "../requests/request-options.ts";
 import type { ServerFacts } from "../requests/results.ts";
 import type { ClientAuth } from "../transports/auth.ts";
 import type { FetchFunction, HeadersOption } from "../transports/fetch-options.ts";
@@ -126,62 +117,6 @@ export interface ClientOptions extends Implementation, ServerHandlers {
   readonly reconnectsMax?: number;
 }
 
-const COUNTED: Range = [0, 1_000_000];
-
-const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
-  name: null,
-  version: null,
-  title: null,
-  description: null,
-  websiteUrl: null,
-  icons: null,
-  protocolVersions: null,
-  serverFacts: null,
-  headers: null,
-  signal: null,
-  auth: null,
-  fetch: null,
-  capabilities: null,
-  onNotification: null,
-  onRequest: null,
-  onEvent: null,
-  use: null,
-  timeoutMs: TIMER_OR_ZERO,
-  totalTimeoutMs: TIMER_OR_ZERO,
-  resetTimeoutOnProgress: null,
-  probeTimeoutMs: TIMER,
-  messageBytesMax: SIZE,
-  pagesMax: SIZE,
-  roundsMax: COUNTED,
-  reconnectsMax: COUNTED,
-  onElicit: null,
-  onElicitUrl: null,
-  onElicitationComplete: null,
-  onSample: null,
-  samplesWithTools: null,
-  roots: null,
-  onToolsChanged: null,
-  onPromptsChanged: null,
-  onResourcesChanged: null,
-  onResourceUpdated: null,
-  onLog: null,
-};
-
-/** The options of a request, with the ranges of the numeric options. `progressToken` has no range. */
-const REQUEST_OPTIONS: Readonly<Record<keyof RequestOptions, Range | null>> = {
-  signal: null,
-  timeoutMs: TIMER_OR_ZERO,
-  totalTimeoutMs: TIMER_OR_ZERO,
-  resetTimeoutOnProgress: null,
-  onProgress: null,
-  progressToken: null,
-  fresh: null,
-  idempotencyKey: null,
-  onResumeToken: null,
-  onRequestId: null,
-  meta: null,
-};
-
 /** The numeric options of a client, with their defaults. */
 export type ClientLimits = { readonly [K in Numbers<ClientOptions>]: number };
 
@@ -198,35 +133,4 @@ const DEFAULTS: ClientLimits = {
 export function resolveLimits(options: ClientOptions): ClientLimits {
   const given = Object.entries(options).filter(([name, value]) => name in DEFAULTS && value !== undefined);
   return { ...DEFAULTS, ...Object.fromEntries(given) };
-}
-
-/** Checks the options of a client. @throws {KitError} `options-invalid` naming the option. */
-export async function checkClientOptions(options: ClientOptions): Promise<void> {
-  await check("connect(): ", options, CLIENT_OPTIONS);
-  if (typeof options.name !== "string" || typeof options.version !== "string") {
-    throw (await import("../on-demand.ts")).nameMissing();
-  }
-}
-
-/**
- * Checks the options of a request.
- *
- * @returns Undefined, or a promise that rejects with `options-invalid` naming the option.
- */
-export function checkRequestOptions(options: RequestOptions): Promise<void> | undefined {
-  return check("request options: ", options, REQUEST_OPTIONS);
-}
-
-/** Checks options. The code that describes a mistake is loaded on demand. */
-function check(
-  where: string,
-  options: object,
-  table: Readonly<Record<string, Range | null>>,
-): Promise<void> | undefined {
-  const isRight = ([name, value]: [string, unknown]): boolean => {
-    const range = Object.hasOwn(table, name) ? table[name] : undefined;
-    return range === null || (range !== undefined && (value === undefined || isWithin(value, range)));
-  };
-  if (typeof options === "object" && options && Object.entries(options).every(isRight)) return undefined;
-  return import("../on-demand.ts").then(({ checkOptions }) => checkOptions(where, options, table));
 }

@@ -1,6 +1,7 @@
 import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { KitError, McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
 import { findRequest, type RequestName, type RunKind } from "../../core/protocol/methods.ts";
 import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";

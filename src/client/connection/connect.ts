@@ -1,5 +1,6 @@
+import { checkClientOptions } from "../api/check-options.ts";
 import { Client } from "../api/client.ts";
-import { type ClientOptions, checkClientOptions } from "../api/options.ts";
+import type { ClientOptions } from "../api/options.ts";
 import type { ConnectTarget } from "./open-link.ts";
 import { ServerConnection } from "./server-connection.ts";
 

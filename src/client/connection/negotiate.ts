@@ -8,11 +8,14 @@
  * @module
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
  */
+
 import { type Implementation, readImplementation } from "../../core/protocol/client-facts.ts";
 import { pick } from "../../core/protocol/content.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { META, readMeta } from "../../core/protocol/lifecycle.ts";
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { readMeta } from "../../core/protocol/lifecycle.ts";
+import * as META from "../../core/protocol/meta.ts";
 import type { SpokenVersion, SpokenVersions } from "../../core/protocol/spoken-versions.ts";
 import { Deadline, untilAborted } from "../basics/deadline.ts";
 import { ClientError } from "../basics/errors.ts";

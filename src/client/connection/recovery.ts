@@ -5,10 +5,11 @@
  */
 
 import { pause } from "../../core/basics/pause.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
-import type { RequestRow } from "../../core/protocol/methods.ts";
+import { hasEffects, type RequestRow } from "../../core/protocol/methods.ts";
 import type { Era } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../basics/errors.ts";
 import type { ClientEvent } from "../basics/events.ts";
@@ -37,7 +38,7 @@ function isRepeatable(
   tool: Pick<Tool, "annotations"> | undefined,
   supportsKeys: boolean,
 ): boolean {
-  if (row ? row.isRepeatable : READS.test(method)) return true;
+  if (row ? !hasEffects(method) : READS.test(method)) return true;
   if (supportsKeys && readMeta(params)[IDEMPOTENCY_KEY] !== undefined) return true;
   const { readOnlyHint, idempotentHint } = tool?.annotations ?? {};
   return readOnlyHint === true || idempotentHint === true;

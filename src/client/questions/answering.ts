@@ -6,9 +6,10 @@
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr; MCP 2025-11-25, client/elicitation, client/sampling, client/roots
  */
+
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { invalidParams, McpError } from "../../core/protocol/errors.ts";
 import {
-  ErrorCode,
   isObject,
   type JSONRPCErrorObject,
   type JSONRPCRequest,

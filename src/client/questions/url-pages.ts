@@ -4,8 +4,10 @@
  * @module
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
  */
+
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
 import type { ElicitRequestURLParams } from "../api/questions.ts";
 import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";

@@ -1,6 +1,7 @@
 import { pause } from "../../core/basics/pause.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { ExtensionContext } from "../api/extensions.ts";
 import { Deadline, untilAborted } from "../basics/deadline.ts";
 import { ClientError, invalidAnswer } from "../basics/errors.ts";

@@ -84,7 +84,7 @@ function withoutSafeBounds(property: JsonObject): JsonObject {
   const { minimum, maximum, ...rest } = property;
   return {
     ...rest,
-    ...(minimum === Number.MIN_SAFE_INTEGER ? {} : { minimum }),
+    ...(minimum === -Number.MAX_SAFE_INTEGER ? {} : { minimum }),
     ...(maximum === Number.MAX_SAFE_INTEGER ? {} : { maximum }),
   };
 }

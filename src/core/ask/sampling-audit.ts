@@ -55,7 +55,7 @@ export function reportSample(by: AskedBy, { answer, ...sample }: EndedSample): v
     ...(typeof stopReason === "string" ? { stopReason } : {}),
     ...tools,
   };
-  const context = { correlationId: crypto.randomUUID(), method: `(onSample of ${method})`, requestId };
+  const context = { method: `(onSample of ${method})`, requestId };
   runDetached(
     () => onSample(record),
     (error) => registry.report(error, context, by.onError),

@@ -66,6 +66,6 @@ export function warnOfSecrets({ params }: Question, by: AskedBy): void {
   const known = warned.get(by.registry) ?? new Set();
   if (known.has(text) || known.size >= WARNINGS_MAX) return;
   warned.set(by.registry, known.add(text));
-  const context = { correlationId: crypto.randomUUID(), method, requestId, ...(tool === undefined ? {} : { tool }) };
+  const context = { method, requestId, ...(tool === undefined ? {} : { tool }) };
   by.registry.report(new KitError("elicitation-secret", text), context, by.onError);
 }

@@ -23,7 +23,7 @@ export function encodeBase64(bytes: Uint8Array): string {
 
 /** Whether a string is padded standard base64 (RFC 4648, section 4). */
 export function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+  return text.length % 4 === 0 && /^[a-z\d+/]*={0,2}$/i.test(text);
 }
 
 /** Decodes standard base64. @throws {DOMException} if the string is not base64. */
@@ -67,8 +67,7 @@ export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
 export function fingerprint(text: string, seed = 0x811c9dc5, mixBits = 0): number {
   let hash = seed;
   for (let at = 0; at < text.length; at += 1) {
-    const mixed = mixBits === 0 ? 0 : hash >>> mixBits;
-    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) ^ mixed;
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) ^ (mixBits && hash >>> mixBits);
   }
   return hash >>> 0;
 }

@@ -14,11 +14,11 @@ import type { Registry } from "../define/registry.ts";
 import { type McpServer, REGISTRY } from "../define/server.ts";
 import { isChange } from "../protocol/change-notifications.ts";
 import { ClientFacts } from "../protocol/client-facts.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "../protocol/errors.ts";
 import type { Ending, Execution } from "../protocol/execution.ts";
 import {
-  ErrorCode,
   encodeError,
   type JSONRPCMessage,
   type JSONRPCNotification,

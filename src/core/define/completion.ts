@@ -56,10 +56,9 @@ export function readCompletionRequest(params: JsonObject | undefined): Completio
 }
 
 function readRef(ref: unknown): CompletionRequest["ref"] {
-  if (isObject(ref) && ref.type === "ref/prompt" && typeof ref.name === "string")
-    return { type: ref.type, name: ref.name };
-  if (isObject(ref) && ref.type === "ref/resource" && typeof ref.uri === "string")
-    return { type: ref.type, uri: ref.uri };
+  const { type, name, uri } = isObject(ref) ? ref : {};
+  if (type === "ref/prompt" && typeof name === "string") return { type, name };
+  if (type === "ref/resource" && typeof uri === "string") return { type, uri };
   throw invalidParams(
     'completion/complete: params.ref is neither a "ref/prompt" with name nor a "ref/resource" with uri.',
     { field: "ref" },

@@ -9,7 +9,7 @@ import { quote } from "../basics/quote.ts";
 import { ChangeBus, type ChangeNotification, LIST_KINDS, type ListKind } from "../protocol/change-notifications.ts";
 import type { Principal } from "../protocol/client-facts.ts";
 import { pick } from "../protocol/content.ts";
-import { type ErrorContext, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
+import { type ErrorReporter, type ErrorSubject, runDetached } from "../protocol/error-reports.ts";
 import { describeType, KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ServerIdentity, TransportFeatures } from "../protocol/lifecycle.ts";
@@ -62,7 +62,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
   readonly notifications: Map<string, CustomNotificationHandler<unknown>> = new Map();
   /** Notifications of changes, for transports that can deliver them. */
   readonly changes: ChangeBus = new ChangeBus((error) => {
-    this.report(error, { correlationId: crypto.randomUUID(), method: "(notifications)" }, () => undefined);
+    this.report(error, { method: "(notifications)" }, () => undefined);
   });
   /** The protocol versions that this server serves. */
   readonly versions: ServedVersions;
@@ -298,7 +298,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
       if (!this.#hasReportedVisible) {
         this.#hasReportedVisible = true;
         const text = `The option visible returned ${what} for "${toKey(definition)}", so it is hidden; return true or false.`;
-        const context = { correlationId: crypto.randomUUID(), method: "(visible)" };
+        const context = { method: "(visible)" };
         this.report(new KitError("options-invalid", text), context, runtime);
       }
     }
@@ -356,11 +356,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
   reportEnd(end: RequestEnd, runtime: ErrorReporter, others: readonly RequestEndHook[] = []): void {
     const { method, requestId } = end;
     const failed = (error: unknown) =>
-      this.report(
-        error,
-        { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${quote(method)})`, requestId },
-        runtime,
-      );
+      this.report(error, { method: `(onRequestEnd of ${quote(method)})`, requestId }, runtime);
     runDetached(() => this.options.onRequestEnd?.(end), failed, end.waitUntil);
     for (const hook of others) runDetached(() => hook(end), failed, end.waitUntil);
   }
@@ -368,9 +364,12 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /**
    * Reports to `onError`, or to `runtime` if there is no `onError`. Never throws, because a failing reporter must not
    * prevent the response.
+   *
+   * @returns The correlation id of the report.
    */
-  report(error: unknown, context: ErrorContext, runtime: ErrorReporter): void {
+  report(error: unknown, subject: ErrorSubject, runtime: ErrorReporter): string {
     const { onError } = this.options;
+    const context = { correlationId: crypto.randomUUID(), ...subject };
     // An exception of `onError` goes to the runtime. If the runtime fails too, it is dropped.
     const reportToRuntime = (failure: unknown) =>
       runDetached(
@@ -379,6 +378,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
       );
     if (onError) runDetached(() => onError(error, context), reportToRuntime);
     else reportToRuntime(error);
+    return context.correlationId;
   }
 }
 

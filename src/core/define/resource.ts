@@ -15,8 +15,9 @@ import {
   type Icon,
   pick,
 } from "../protocol/content.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import { KitError, McpError } from "../protocol/errors.ts";
-import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 import type { CacheHint } from "./cache-hint.ts";
 import type { CatalogItem } from "./catalog.ts";
@@ -195,7 +196,7 @@ const TEMPLATE: OptionTable<ResourceTemplateOptions> = { ...COMMON, complete: nu
  */
 export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource {
   const { uri, options } = definition;
-  if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
+  if (typeof uri !== "string" || !/^[a-z][a-z\d+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/i.test(uri)) {
     throw new KitError(
       "definition-invalid",
       `Resource ${JSON.stringify(uri)} is not a URI; write it with a scheme, such as "file:///a.txt", and percent-encoded (RFC 3986).`,

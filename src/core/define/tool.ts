@@ -40,14 +40,6 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
-/** The hints of a tool with the specification's defaults filled in. */
-export interface ToolHints {
-  readonly readOnly: boolean;
-  readonly destructive: boolean;
-  readonly idempotent: boolean;
-  readonly openWorld: boolean;
-}
-
 /** A full tool result, for handlers that set every member themselves. */
 export interface ToolResult {
   /** The content for the model. @default the structured content as JSON text */
@@ -187,7 +179,6 @@ export interface CompiledTool extends CatalogItem {
   readonly definition: ToolDefinition;
   readonly name: string;
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
-  readonly hints: ToolHints;
   readonly input: CompiledSchema | undefined;
   readonly output: CompiledSchema | undefined;
   /** The JSON Schema that clients see. Its root is an object, even for a tool without arguments. */
@@ -201,7 +192,7 @@ export interface CompiledTool extends CatalogItem {
  * 1 to 128 characters: those that the specification allows (server/tools, "Tool Names"), and "/", which many servers
  * use.
  */
-const NAME = /^[A-Za-z0-9_.\-/]{1,128}$/;
+const NAME = /^[\w./-]{1,128}$/;
 
 const OPTIONS: OptionTable<CompiledTool["options"]> = {
   title: null,
@@ -249,14 +240,12 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
   const inputJson = input?.json ?? { type: "object", properties: {} };
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
   const paramHeaders = listParamHeaders(name, inputJson);
-  const hints = describeHints(options.annotations);
   // From here on, the type of the bindings is erased; see `compile`.
   return {
     key: name,
     definition: definition as ToolDefinition,
     name,
     options,
-    hints,
     input,
     output,
     inputJson,
@@ -279,14 +268,10 @@ function toListEntry(
   return pick({ name, title, description, inputSchema, outputSchema, annotations, icons, _meta }, rules.toolFields);
 }
 
-/** Fills in the specification's defaults of the hints. @see MCP 2026-07-28, schema, `ToolAnnotations` */
-export function describeHints(annotations: ToolAnnotations | undefined): ToolHints {
-  return {
-    readOnly: annotations?.readOnlyHint ?? false,
-    destructive: annotations?.destructiveHint ?? true,
-    idempotent: annotations?.idempotentHint ?? false,
-    openWorld: annotations?.openWorldHint ?? true,
-  };
+/** Whether a tool declares that a repeated call with the same arguments has no additional effect. */
+export function isRepeatable({ options: { annotations } }: CompiledTool): boolean {
+  const { readOnlyHint = false, idempotentHint = false } = annotations ?? {};
+  return readOnlyHint || idempotentHint;
 }
 
 /** Whether the root of a JSON Schema is an object. */

@@ -43,10 +43,10 @@ export const OPERATORS: Readonly<
 };
 
 const EXPRESSION = /\{([+#./;?&]?)([^{}]*)\}/g;
-const NAME = /^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/;
+const NAME = /^\w+(\.\w+)*$/;
 /** The encoded value of a variable whose operator is neither `+` nor `#`. */
-const ENCODED = /^(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})*$/;
-const ENCODED_RESERVED = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*$/;
+const ENCODED = /^([\w.~-]|%[\da-f]{2})*$/i;
+const ENCODED_RESERVED = /^([\w.~:/?#[\]@!$&'()*+,;=-]|%[\da-f]{2})*$/i;
 
 /** A compiled template. */
 export class UriTemplate {

@@ -33,10 +33,13 @@ export interface ErrorContext {
 /** Receives every exception. A failure of the reporter does not affect the response to the client. */
 export type ErrorReporter = (error: unknown, context: ErrorContext) => void | Promise<void>;
 
+/** What an exception belongs to. The reporter adds the correlation id. */
+export type ErrorSubject = Omit<ErrorContext, "correlationId">;
+
 /** A server to which exceptions are reported. */
 export interface Reporter {
-  /** Reports to the server's `onError`, or to `runtime` if it has none. Never throws. */
-  report(error: unknown, context: ErrorContext, runtime: ErrorReporter): void;
+  /** Reports to the server's `onError`, or to `runtime` if it has none. Never throws. Returns the correlation id. */
+  report(error: unknown, subject: ErrorSubject, runtime: ErrorReporter): string;
 }
 
 /** Returns the log line of a failure. Method and tool come from a peer, so they are quoted. */

@@ -8,7 +8,8 @@
  */
 
 import { quote } from "../basics/quote.ts";
-import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "./jsonrpc.ts";
+import * as ErrorCode from "./error-codes.ts";
+import { isObject, type JSONRPCErrorObject, type JsonObject } from "./jsonrpc.ts";
 
 const BRAND = Symbol.for("mcp-edge.error");
 

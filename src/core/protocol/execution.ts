@@ -58,7 +58,7 @@ export function hookTools(
 ): HookTools {
   const waitUntil = (work: Promise<unknown>): void => {
     const failed = (error: unknown) => {
-      const context = { correlationId: crypto.randomUUID(), method: `(waitUntil of ${quote(method)})` };
+      const context = { method: `(waitUntil of ${quote(method)})` };
       server.report(error, id === undefined ? context : { ...context, requestId: id }, onError);
     };
     const settled = Promise.resolve(work).catch(failed);

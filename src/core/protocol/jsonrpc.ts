@@ -8,6 +8,8 @@
  * @see MCP 2026-07-28, basic, "Messages"
  */
 
+import * as codes from "./error-codes.ts";
+
 export type RequestId = string | number;
 /** An object whose members may be of any type. */
 export type JsonObject = { [key: string]: unknown };
@@ -70,23 +72,23 @@ export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResul
 /** The error codes that the kit sends. @see MCP 2026-07-28, basic, "Error Codes" */
 export const ErrorCode = {
   /** The message is not JSON. */
-  ParseError: -32700,
+  ParseError: codes.ParseError,
   /** The message is not a valid request, or is not allowed now. */
-  InvalidRequest: -32600,
+  InvalidRequest: codes.InvalidRequest,
   /** The method does not exist, or is not available to this client. */
-  MethodNotFound: -32601,
+  MethodNotFound: codes.MethodNotFound,
   /** The parameters do not fit the method. */
-  InvalidParams: -32602,
+  InvalidParams: codes.InvalidParams,
   /** The server failed. */
-  InternalError: -32603,
+  InternalError: codes.InternalError,
   /** 2025-11-25 only. */
-  UrlElicitationRequired: -32042,
+  UrlElicitationRequired: codes.UrlElicitationRequired,
   /** Modern only. */
-  HeaderMismatch: -32020,
+  HeaderMismatch: codes.HeaderMismatch,
   /** Modern only. */
-  MissingRequiredClientCapability: -32021,
+  MissingRequiredClientCapability: codes.MissingRequiredClientCapability,
   /** Modern only. */
-  UnsupportedProtocolVersion: -32022,
+  UnsupportedProtocolVersion: codes.UnsupportedProtocolVersion,
 } as const;
 
 /** A parsed JSON value and its kind. An `invalid` value has the id for the error response, if it could be read. */
@@ -165,5 +167,5 @@ export function encodeResult(id: RequestId, result: JsonObject | JsonText): stri
 
 /** Encodes an error response. An undefined id is left out, because null is not a valid id in MCP. */
 export function encodeError(id: RequestId | undefined, error: JSONRPCErrorObject): string {
-  return JSON.stringify({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error });
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
 }

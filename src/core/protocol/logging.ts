@@ -39,7 +39,7 @@ export function passesLevel(level: LoggingLevel, asked: LoggingLevel | undefined
 
 /** Returns a `notifications/message`. */
 export function logNotification(level: LoggingLevel, data: unknown, logger: string | undefined): JSONRPCNotification {
-  const params = { level, ...(logger === undefined ? {} : { logger }), data: logData(data) };
+  const params = { level, logger, data: logData(data) };
   return { jsonrpc: "2.0", method: "notifications/message", params };
 }
 

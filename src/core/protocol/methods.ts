@@ -42,52 +42,46 @@ export interface RequestRow extends MessageRow {
   readonly list?: ListMember;
   /** Whether the result has a cache hint in 2026-07-28. */
   readonly isCacheable?: true;
-  /** Whether the request may be sent again without additional effects. For `tools/call`, this depends on the tool. */
-  readonly isRepeatable?: true;
 }
 
 /** The requests that clients send. */
 export const CLIENT_REQUESTS = {
   initialize: { era: "legacy" },
-  ping: { era: "legacy", isRepeatable: true },
-  "server/discover": { era: "modern", isCacheable: true, isRepeatable: true },
-  "tools/list": { capability: "tools", list: "tools", isCacheable: true, isRepeatable: true },
+  ping: { era: "legacy" },
+  "server/discover": { era: "modern", isCacheable: true },
+  "tools/list": { capability: "tools", list: "tools", isCacheable: true },
   "tools/call": { capability: "tools", runs: "tool", names: ["tool", "name"] },
-  "prompts/list": { capability: "prompts", list: "prompts", isCacheable: true, isRepeatable: true },
-  "prompts/get": { capability: "prompts", runs: "prompt", names: ["prompt", "name"], isRepeatable: true },
-  "resources/list": { capability: "resources", list: "resources", isCacheable: true, isRepeatable: true },
+  "prompts/list": { capability: "prompts", list: "prompts", isCacheable: true },
+  "prompts/get": { capability: "prompts", runs: "prompt", names: ["prompt", "name"] },
+  "resources/list": { capability: "resources", list: "resources", isCacheable: true },
   "resources/templates/list": {
     capability: "resources",
     list: "resourceTemplates",
     isCacheable: true,
-    isRepeatable: true,
   },
   "resources/read": {
     capability: "resources",
     runs: "resource",
     names: ["resource", "uri"],
     isCacheable: true,
-    isRepeatable: true,
   },
   "resources/subscribe": {
     era: "legacy",
     capability: "resources.subscribe",
     names: ["resource", "uri"],
-    isRepeatable: true,
   },
   "resources/unsubscribe": {
     era: "legacy",
     capability: "resources.subscribe",
     names: ["subscription", "uri"],
-    isRepeatable: true,
   },
   "subscriptions/listen": { era: "modern", names: ["resource", "notifications"] },
-  "completion/complete": { capability: "completions", names: ["reference", "ref"], isRepeatable: true },
-  "logging/setLevel": { era: "legacy", capability: "logging", isRepeatable: true },
-  "tasks/get": { names: ["task", "taskId"], isRepeatable: true },
-  "tasks/result": { era: "legacy", names: ["task", "taskId"], isRepeatable: true },
+  "completion/complete": { capability: "completions", names: ["reference", "ref"] },
+  "logging/setLevel": { era: "legacy", capability: "logging" },
+  "tasks/get": { names: ["task", "taskId"] },
+  "tasks/result": { era: "legacy", names: ["task", "taskId"] },
   "tasks/cancel": { names: ["task", "taskId"] },
-  "tasks/list": { era: "legacy", list: "tasks", isRepeatable: true },
+  "tasks/list": { era: "legacy", list: "tasks" },
   "tasks/update": { era: "modern", names: ["task", "taskId"] },
 } as const satisfies Readonly<Record<string, RequestRow>>;
 
@@ -129,6 +123,20 @@ export type RequestsWith<Members> = {
 /** Returns the row of a client's request; undefined for a method that the protocol does not define. */
 export function findRequest(method: string): RequestRow | undefined {
   return Object.hasOwn(CLIENT_REQUESTS, method) ? CLIENT_REQUESTS[method as RequestName] : undefined;
+}
+
+/** Not in the table, because only clients need it. */
+const WITH_EFFECTS: readonly string[] = [
+  "initialize",
+  "tools/call",
+  "subscriptions/listen",
+  "tasks/cancel",
+  "tasks/update",
+] satisfies readonly RequestName[];
+
+/** Whether a request of the protocol has additional effects if it is sent again. For `tools/call`, this depends on the tool. */
+export function hasEffects(method: string): boolean {
+  return WITH_EFFECTS.includes(method);
 }
 
 /** Whether the protocol, or its tasks extension, defines a method or a notification. */

@@ -17,7 +17,7 @@ export interface ParamHeader {
 
 const KEYWORD = "x-mcp-header";
 /** A token (RFC 9110, 5.6.2). */
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 const TYPES: readonly unknown[] = ["string", "integer", "boolean"];
 
 /**

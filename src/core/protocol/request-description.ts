@@ -4,7 +4,7 @@
  * @module
  */
 import type { ClientFacts, Principal } from "./client-facts.ts";
-import type { ErrorContext } from "./error-reports.ts";
+import type { ErrorSubject } from "./error-reports.ts";
 import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "./jsonrpc.ts";
 import { findRequest } from "./methods.ts";
 import { normalUri } from "./uri.ts";
@@ -56,6 +56,6 @@ export function describeSubject(request: JSONRPCRequest): Omit<RequestDescriptio
 }
 
 /** Describes a notification for `onError`. */
-export function describeNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorContext {
-  return { correlationId: crypto.randomUUID(), method, params };
+export function describeNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorSubject {
+  return { method, params };
 }

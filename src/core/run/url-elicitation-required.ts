@@ -8,8 +8,9 @@
 import type { Question } from "../ask/questions.ts";
 import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
 import { errorText } from "../protocol/content.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import { McpError } from "../protocol/errors.ts";
-import { ErrorCode, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { findRequest } from "../protocol/methods.ts";
 // This import also installs the rounds, which serve the next request of the client.
 import { inputRequired } from "./input-required.ts";

@@ -10,9 +10,9 @@ import { quote } from "../basics/quote.ts";
 import type { ContextOf } from "../define/handler-context.ts";
 import type { RequestEnd } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import { BusyError, isReasonOf, KitError, McpError, toErrorObject } from "../protocol/errors.ts";
 import {
-  ErrorCode,
   encodeError,
   encodeResult,
   type JSONRPCNotification,
@@ -153,9 +153,9 @@ export function redact(
   error: unknown,
   { registry, request, ending, onError }: Pick<RequestContext, "registry" | "request" | "ending" | "onError">,
 ): McpError {
-  const correlationId = crypto.randomUUID();
-  if (!isReasonOf(ending.signal, error))
-    registry.report(error, { correlationId, ...describeSubject(request) }, onError);
+  const correlationId = isReasonOf(ending.signal, error)
+    ? crypto.randomUUID()
+    : registry.report(error, describeSubject(request), onError);
   const isTimeout = KitError.is(error) && error.code === "timeout";
   let what = isTimeout ? "The request did not finish in time." : "Internal error.";
   if (error instanceof QuestionError) what = explainQuestion("The request", error);
@@ -200,7 +200,9 @@ export function takeCustomNotification(
     if (around.length === 0) await runHandler();
     else await runAround(around, hookData({ ...context, registry, request: message }), runHandler);
   };
-  const handled = handle().catch((error: unknown) => registry.report(error, describeNotification(message), onError));
+  const handled = handle().catch((error: unknown) => {
+    registry.report(error, describeNotification(message), onError);
+  });
   // The response does not wait for the handler, so without this the platform could stop it.
   context.execution?.waitUntil(handled);
   return handled;

@@ -18,13 +18,14 @@
 import { encodeText, toHex } from "../basics/bytes.ts";
 import { findCalledTool } from "../define/called-tool.ts";
 import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import { describeType, invalidParams, McpError, toErrorObject } from "../protocol/errors.ts";
-import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";
-import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { JSONRPCErrorObject, JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { readMeta } from "../protocol/lifecycle.ts";
 import type { Once, RequestContext } from "../run/request-context.ts";
 import { openState } from "../run/request-state.ts";
 import { canonical } from "../seal/canonical.ts";
+import { INTERRUPTED_CALL } from "./interrupted-call.ts";
 
 /**
  * The member of `_meta` with the idempotency key of a call. Requests with the same key are the same call. The key must

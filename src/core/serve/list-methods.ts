@@ -48,7 +48,7 @@ function makePage(
   const page = createPage(method, entries, { cursor, pageSize: registry.options.pageSize, endpoint });
   const rest = completeResult(
     {
-      ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+      nextCursor: page.nextCursor,
       ...(rules.resultEnvelope ? registry.cacheHint(method) : {}),
     },
     registry,

@@ -183,7 +183,7 @@ export async function releaseUris(
     try {
       await registry.options.onUnsubscribe?.(uri, context);
     } catch (error) {
-      registry.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)", uri }, onError);
+      registry.report(error, { method: "(onUnsubscribe)", uri }, onError);
     }
   }
 }
@@ -272,7 +272,7 @@ async function grant(asked: ChangeFilter, context: RequestContext): Promise<Chan
       if (await isAdmitted(uri, context)) uris.set(uriKey(uri), uri);
     } catch (error) {
       if (McpError.is(error) || isReasonOf(context.ending.signal, error)) continue;
-      registry.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, context.onError);
+      registry.report(error, { method: "(onSubscribe)", uri }, context.onError);
     }
   }
   return { lists, uris: [...uris.values()] };

@@ -10,8 +10,9 @@ import { quote } from "../basics/quote.ts";
 import type { CompiledTool } from "../define/tool.ts";
 import { capabilityObject } from "../protocol/client-capabilities.ts";
 import { errorText } from "../protocol/content.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../protocol/errors.ts";
-import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { describeSubject } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
 import { readTarget } from "../protocol/targets.ts";
@@ -73,11 +74,10 @@ function toFailure(error: unknown, tool: CompiledTool, context: RequestContext):
   } catch (misfit) {
     failure = misfit;
   }
-  const correlationId = crypto.randomUUID();
   // A cancelled call is not a failure, and its result is not sent.
-  if (!isReasonOf(context.ending.signal, failure)) {
-    context.registry.report(failure, { correlationId, ...describeSubject(context.request) }, context.onError);
-  }
+  const correlationId = isReasonOf(context.ending.signal, failure)
+    ? crypto.randomUUID()
+    : context.registry.report(failure, describeSubject(context.request), context.onError);
   return errorText(`${describeFailure(`Tool "${tool.name}"`, failure)} Reference: ${correlationId}`);
 }
 

@@ -33,11 +33,7 @@ function warnOfStep({ registry, request: { method, id }, onError }: RequestConte
   if (warning.isGiven) return;
   warning.isGiven = true;
   const text = `ctx.step(${JSON.stringify(step)}) does not store its result here, so it may run again. In tools, prompts and resources, add replay() or durable().`;
-  registry.report(
-    new KitError("step-not-kept", text),
-    { correlationId: crypto.randomUUID(), method, requestId: id },
-    onError,
-  );
+  registry.report(new KitError("step-not-kept", text), { method, requestId: id }, onError);
 }
 
 /** Runs code of the author with a new context, which is closed when the code has settled. */

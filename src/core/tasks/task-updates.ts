@@ -49,11 +49,7 @@ export async function withTaskUpdates(context: RequestContext, read: ReadTask): 
   const notify = (taskId: string) => {
     last = last.then(() =>
       notifyNow(taskId).catch((error: unknown) => {
-        context.registry.report(
-          error,
-          { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" },
-          context.onError,
-        );
+        context.registry.report(error, { method: "(notifications/tasks)" }, context.onError);
       }),
     );
   };

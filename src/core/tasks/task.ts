@@ -4,9 +4,11 @@
  * @module
  * @see io.modelcontextprotocol/tasks, "Tasks"
  */
+
 import type { ClientFacts } from "../protocol/client-facts.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
 import { invalidParams, McpError } from "../protocol/errors.ts";
-import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { isObject, type JSONRPCErrorObject, type JsonObject } from "../protocol/jsonrpc.ts";
 
 /** The name under which clients and servers declare the extension. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { EntryOutcome } from "../entry.ts";
 import { isReason } from "../redact/words.ts";
 

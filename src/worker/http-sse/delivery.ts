@@ -9,8 +9,9 @@
 import type { Registry } from "../../core/define/registry.ts";
 import { encodeCapabilities } from "../../core/protocol/client-capabilities.ts";
 import type { ClientFacts } from "../../core/protocol/client-facts.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
+import type { JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { negotiate } from "../../core/protocol/lifecycle.ts";
 import type { Method } from "../../core/run/request-context.ts";
 import type { LegacyContext } from "../../http/legacy.ts";

@@ -110,8 +110,7 @@ export function hub<Env>(options: HubOptions = {}): Part<Env, WithMcpObject<Env>
           methods: keepLast(listenMethods),
         },
         watch: (registry) => {
-          const failed = (error: unknown) =>
-            registry.report(error, { correlationId: crypto.randomUUID(), method: "(notifications)" }, onError);
+          const failed = (error: unknown) => registry.report(error, { method: "(notifications)" }, onError);
           // The key prevents duplicate subscriptions when a server function returns the same server again.
           registry.changes.subscribe((notifications) => {
             // While modules are loading, objects cannot be called, and clients of this isolate cannot be listening.

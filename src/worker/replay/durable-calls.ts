@@ -17,6 +17,7 @@
 import { QuestionError, refused, timedOut } from "../../core/ask/question-errors.ts";
 import { findCalledTool } from "../../core/define/called-tool.ts";
 import type { Registry } from "../../core/define/registry.ts";
+import { isRepeatable } from "../../core/define/tool.ts";
 import type {
   JSONRPCErrorResponse,
   JSONRPCResultResponse,
@@ -77,7 +78,7 @@ export class DurableCalls {
 
   /** Called when the stream of a call begins. From then on, a reset of the object does not end the call for the client. */
   begin(call: DurableCall, registry: Registry): void {
-    if (call.post.messages.every((parsed) => isRepeatable(registry, parsed))) call.repeatable();
+    if (call.post.messages.every((parsed) => callsRepeatable(registry, parsed))) call.repeatable();
   }
 
   /** Called when the run of a call has ended. */
@@ -219,7 +220,7 @@ export class DurableCalls {
 }
 
 /** Returns whether a message is a call of a tool that is declared idempotent or read-only. */
-function isRepeatable(registry: Registry, parsed: ParsedMessage): boolean {
-  const hints = parsed.kind === "request" ? findCalledTool(registry, parsed.message)?.hints : undefined;
-  return hints !== undefined && (hints.idempotent || hints.readOnly);
+function callsRepeatable(registry: Registry, parsed: ParsedMessage): boolean {
+  const tool = parsed.kind === "request" ? findCalledTool(registry, parsed.message) : undefined;
+  return tool !== undefined && isRepeatable(tool);
 }

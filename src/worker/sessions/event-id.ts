@@ -36,7 +36,7 @@ export function encodeCursor(tag: string, { stream, seq }: Cursor): string {
 
 /** Returns the position of an event id, or undefined if the id was not issued to this session. */
 export function decodeCursor(text: string, tagOf: TagOf): Cursor | undefined {
-  const parts = /^[0-9a-z]+-([0-9a-z]{1,11})-([0-9a-z]{1,10})$/.exec(text);
+  const parts = /^[\da-z]+-([\da-z]{1,11})-([\da-z]{1,10})$/.exec(text);
   if (!parts) return undefined;
   const cursor = { stream: Number.parseInt(parts[1] ?? "", 36), seq: Number.parseInt(parts[2] ?? "", 36) };
   return encodeCursor(tagOf(cursor.stream), cursor) === text ? cursor : undefined;

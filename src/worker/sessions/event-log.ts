@@ -7,31 +7,10 @@
  * @module
  */
 import type { RequestId } from "../../core/protocol/jsonrpc.ts";
+import { FIND_LOG } from "../roles.ts";
 import { isOwnStream } from "./event-id.ts";
-
-/** The purpose of a stream. */
-export const StreamKind = {
-  /** Carries the messages of one POST. */
-  Call: 0,
-  /** A standalone stream, for messages that do not belong to a call. */
-  Own: 1,
-  /** Messages that wait for the client to open a standalone stream, which then takes over this number. */
-  Waiting: 2,
-  /** Not a stream, but the record of a pending call of an HTTP+SSE client. `requests` is an {@link HttpSseCall}. */
-  HttpSseCall: 3,
-} as const;
-export type StreamKind = (typeof StreamKind)[keyof typeof StreamKind];
-
-/** How long a row is kept. */
-export const EventKind = {
-  /** Progress and log messages, which are deleted first when the log is full. */
-  News: 0,
-  /** The last row of its stream. */
-  Final: 1,
-  /** Kept as long as its stream, because the call depends on it. */
-  Kept: 2,
-} as const;
-export type EventKind = (typeof EventKind)[keyof typeof EventKind];
+import * as EventKind from "./event-kind.ts";
+import * as StreamKind from "./stream-kind.ts";
 
 /** A stream that has begun. */
 export interface StreamRow {
@@ -60,7 +39,7 @@ export function decodeRequests(text: string | null): CallRequests | HttpSseCall 
 }
 
 interface StoredStream extends StreamRow {
-  readonly kind: StreamKind;
+  readonly kind: StreamKind.Kind;
 }
 
 /** The record of a call of an HTTP+SSE client. It is stored until the response has been sent. */
@@ -86,7 +65,7 @@ export interface StreamEnd extends Position {
 
 /** Frames that were written together, or a part of a frame that is too long for one row. */
 export interface EventRow extends Position {
-  readonly kind: EventKind;
+  readonly kind: EventKind.Kind;
   readonly frames: string;
 }
 
@@ -133,7 +112,7 @@ export class EventLog {
     return this.#lastStream;
   }
 
-  begin({ id, session, requests }: StreamRow, kind: StreamKind): void {
+  begin({ id, session, requests }: StreamRow, kind: StreamKind.Kind): void {
     if (!this.#exists()) {
       this.#sql.exec(TABLES);
       this.#hasTables = true;
@@ -161,14 +140,13 @@ export class EventLog {
   }
 
   find(stream: number): StreamRow | undefined {
-    return this.#rows<StreamRow>("SELECT id, session, requests FROM stream WHERE id = ?", stream)[0];
+    return this.#rows<StreamRow>("SELECT * FROM stream WHERE id = ?", stream)[0];
   }
 
   /** Yields the rows after a position, in order. They are read lazily. */
   *after(stream: number, { seq, rank }: Position): Iterable<EventRow> {
     if (!this.#exists()) return;
-    const query =
-      "SELECT seq, rank, kind, frames FROM event WHERE stream = ? AND (seq, rank) > (?, ?) ORDER BY seq, rank";
+    const query = "SELECT * FROM event WHERE stream = ? AND (seq, rank) > (?, ?) ORDER BY seq, rank";
     for (const row of this.#sql.exec(query, stream, seq, rank)) yield row as unknown as EventRow;
   }
 
@@ -182,7 +160,7 @@ export class EventLog {
   /** Returns the streams of calls without a final event, and the pending calls of HTTP+SSE clients. */
   unfinished(): StreamRow[] {
     const query =
-      "SELECT id, session, requests FROM stream WHERE kind IN (0, 3) AND NOT EXISTS " +
+      "SELECT * FROM stream WHERE kind IN (0, 3) AND NOT EXISTS " +
       "(SELECT 1 FROM event WHERE stream = id AND kind = 1)";
     return this.#rows(query);
   }
@@ -299,7 +277,7 @@ export class EventLog {
   }
 
   #hasTable(): boolean {
-    return this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event'").toArray().length > 0;
+    return this.#sql.exec(FIND_LOG).toArray().length > 0;
   }
 
   #newest(): number {

@@ -4,10 +4,13 @@
  *
  * @module
  */
+
 import { encodeEvent } from "../../http/sse.ts";
 import { unavailable } from "../bindings.ts";
 import { encodeCursor, type TagOf } from "./event-id.ts";
-import { type CallRequests, EventKind, type EventLog, type EventRow, encodeRequests, StreamKind } from "./event-log.ts";
+import * as EventKind from "./event-kind.ts";
+import { type CallRequests, type EventLog, type EventRow, encodeRequests } from "./event-log.ts";
+import * as StreamKind from "./stream-kind.ts";
 import type { StreamSender } from "./stream-sender.ts";
 
 /** The stream to which a call writes its messages. */
@@ -24,7 +27,7 @@ export interface LoggedStreamOptions {
   readonly session: number;
   /** The requests of the call. Null for a stream without a call. */
   readonly requests: CallRequests | null;
-  readonly kind: StreamKind;
+  readonly kind: StreamKind.Kind;
   readonly tagOf: TagOf;
   readonly log: EventLog;
   readonly owner: StreamOwner;
@@ -56,7 +59,7 @@ const GATHER_MS = 10;
 interface Frame {
   readonly seq: number;
   readonly text: string;
-  readonly kind: EventKind;
+  readonly kind: EventKind.Kind;
 }
 
 export class LoggedStream {
@@ -95,7 +98,7 @@ export class LoggedStream {
     return this.#id;
   }
 
-  get kind(): StreamKind {
+  get kind(): StreamKind.Kind {
     return this.#options.kind;
   }
 
@@ -189,7 +192,7 @@ export class LoggedStream {
     for (const sender of this.#options.owner.sendersOf(this.id)) sender.retry(retryMs);
   }
 
-  #add(text: string, kind: EventKind): void {
+  #add(text: string, kind: EventKind.Kind): void {
     this.#seq += 1;
     this.#tag ??= this.#options.tagOf(this.id);
     const cursor = encodeCursor(this.#tag, { stream: this.id, seq: this.#seq });
@@ -258,7 +261,7 @@ export function toRows(frames: readonly Frame[]): EventRow[] {
 }
 
 /** Splits a frame that is too long for one row. Only its last part can have the kind `Final`. */
-function parts(seq: number, text: string, kind: EventKind): EventRow[] {
+function parts(seq: number, text: string, kind: EventKind.Kind): EventRow[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
     // Do not split a surrogate pair, because half of it cannot be stored.

@@ -85,7 +85,7 @@ export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
   const rules = VERSIONS[view.getUint8(32)];
   const versionAt = length > FIXED_BYTES ? FIXED_BYTES + 1 + view.getUint8(FIXED_BYTES) : 0;
   if (!rules || versionAt > length) return undefined;
-  const toText = (from: number, to: number) => decoder.decode(bytes.subarray(from, to));
+  const toText = (from: number, to: number) => toDecoder().decode(bytes.subarray(from, to));
   return {
     objectId: toHex(bytes.subarray(0, OBJECT_ID_BYTES)),
     rules,
@@ -105,16 +105,15 @@ export function fitInfo({ name, version }: Implementation): Implementation {
   return { name: fitted, version: cut(version, INFO_MAX - encodeText(fitted).length) };
 }
 
-const encoder = new TextEncoder();
-// A byte order mark at the beginning belongs to the name.
-const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
-
 /** Returns the longest prefix of a string that fits into `bytesMax` bytes of UTF-8. */
 function cut(text: string, bytesMax: number): string {
-  const bytes = new Uint8Array(bytesMax);
-  // encodeInto writes only whole characters.
-  const { written } = encoder.encodeInto(text, bytes);
-  return decoder.decode(bytes.subarray(0, written));
+  // As part of a stream, an incomplete character at the end is left out.
+  return toDecoder().decode(encodeText(text).subarray(0, bytesMax), { stream: true });
+}
+
+/** Returns a decoder for which a byte order mark at the beginning belongs to the text. */
+function toDecoder(): TextDecoder {
+  return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 }
 
 /**

@@ -12,18 +12,12 @@ import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, RECONNECT_MS } from "../reconnecting-socket.ts";
 import { type Attach, decodeReport, encodeBridge } from "./bridge-messages.ts";
 import { createTags, encodeCursor, isOwnStream, type TagOf } from "./event-id.ts";
-import {
-  type CallRequests,
-  decodeRequests,
-  EventKind,
-  type EventRow,
-  type HttpSseCall,
-  StreamKind,
-  type StreamRow,
-} from "./event-log.ts";
+import * as EventKind from "./event-kind.ts";
+import { type CallRequests, decodeRequests, type EventRow, type HttpSseCall, type StreamRow } from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
 import { interrupted, unstored } from "./stream-errors.ts";
 import type { StreamHost } from "./stream-host.ts";
+import * as StreamKind from "./stream-kind.ts";
 import type { SocketAttachment, StreamSender } from "./stream-sender.ts";
 import { StreamSockets } from "./stream-sockets.ts";
 import { findStart, type Start } from "./stream-start.ts";
@@ -330,7 +324,7 @@ export class SessionStreams implements StreamOwner {
     for (const [id] of this.#owned) if (this.#sockets.of(id).length === 0) this.#owned.delete(id);
   }
 
-  #make(id: number | undefined, kind: StreamKind, requests: CallRequests | null, after = 0): LoggedStream {
+  #make(id: number | undefined, kind: StreamKind.Kind, requests: CallRequests | null, after = 0): LoggedStream {
     const { log, session } = this.#host;
     return new LoggedStream({ id, after, session, kind, requests, tagOf: this.#tagOf, log, owner: this });
   }
@@ -367,7 +361,7 @@ export class SessionStreams implements StreamOwner {
   }
 
   /** Returns the writer of a GET stream. After a restart it continues after the last event that is logged or was received. */
-  #own({ stream: id, after }: Pick<SocketAttachment, "stream" | "after">, kind: StreamKind): LoggedStream {
+  #own({ stream: id, after }: Pick<SocketAttachment, "stream" | "after">, kind: StreamKind.Kind): LoggedStream {
     let stream = this.#owned.get(id);
     if (!stream) {
       stream = this.#make(id, kind, null, after);

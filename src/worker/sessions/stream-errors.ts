@@ -1,5 +1,5 @@
-import { INTERRUPTED_CALL } from "../../core/protocol/interrupted-call.ts";
 import { encodeError, type RequestId } from "../../core/protocol/jsonrpc.ts";
+import { INTERRUPTED_CALL } from "../../core/serve/interrupted-call.ts";
 
 /** Returns the error response for a call that was interrupted by a restart of its object. */
 export function interrupted(request: RequestId): string {

@@ -5,12 +5,13 @@
  * @module
  */
 
-import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { logNotification } from "../../core/protocol/logging.ts";
 import { encodeEvent } from "../../http/sse.ts";
 import { sendIfOpen } from "../open-sockets.ts";
 import { OVER } from "../reconnecting-socket.ts";
 import { encodeBridge } from "./bridge-messages.ts";
-import { EventKind, type EventLog, type EventRow, type Position } from "./event-log.ts";
+import * as EventKind from "./event-kind.ts";
+import type { EventLog, EventRow, Position } from "./event-log.ts";
 
 /** The maximum amount of data that is sent before the client has read it, in UTF-16 code units. */
 export const WINDOW = 1024 * 1024;
@@ -157,6 +158,5 @@ function eventNumber(frames: string): number | undefined {
 
 function warning(missing: number): string {
   const data = `${missing} earlier messages are no longer stored.`;
-  const params: JsonObject = { level: "warning", logger: "mcp-edge", data };
-  return encodeEvent(JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params }));
+  return encodeEvent(JSON.stringify(logNotification("warning", data, "mcp-edge")));
 }

@@ -7,8 +7,8 @@
 import { keepLast } from "../../core/basics/keep-last.ts";
 import { findCalledTool } from "../../core/define/called-tool.ts";
 import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
 import type { MethodTable, RequestContext } from "../../core/run/request-context.ts";
 import { hasLegacyTasks, isOver } from "../../core/tasks/legacy/legacy-task.ts";
 import { legacyTaskMethods } from "../../core/tasks/legacy/legacy-task-methods.ts";

@@ -7,7 +7,8 @@
 import type { FailedQuestion } from "../../core/ask/answers.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import { ClientFacts } from "../../core/protocol/client-facts.ts";
-import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
+import type { JSONRPCErrorObject, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { readEnvelope, toClient } from "../../core/protocol/lifecycle.ts";
 import { findVersion } from "../../core/protocol/versions.ts";
 import type { TaskClient } from "../../core/tasks/begin-task.ts";

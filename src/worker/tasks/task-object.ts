@@ -11,8 +11,9 @@
 
 import type { FailedQuestion } from "../../core/ask/answers.ts";
 import type { Registry } from "../../core/define/registry.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { ROUNDS_MAX } from "../../core/run/create-rounds.ts";
 import { failedEntry } from "../../core/run/journal.ts";
 import type { WaitedTask } from "../../core/tasks/legacy/legacy-task-result.ts";

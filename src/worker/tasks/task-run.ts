@@ -5,8 +5,9 @@
  */
 import { unavailableAsker } from "../../core/ask/asker.ts";
 import type { Registry } from "../../core/define/registry.ts";
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
-import { ErrorCode, type JSONRPCErrorObject } from "../../core/protocol/jsonrpc.ts";
+import type { JSONRPCErrorObject } from "../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../core/run/request-context.ts";
 import { redact } from "../../core/serve/dispatch.ts";
 import type { TryStore } from "../../core/tasks/stored-tries.ts";

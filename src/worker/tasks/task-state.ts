@@ -4,8 +4,9 @@
  * @module
  */
 
+import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { KitError, McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, type JSONRPCErrorObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { JSONRPCErrorObject, JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { ROUNDS_MAX } from "../../core/run/create-rounds.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";

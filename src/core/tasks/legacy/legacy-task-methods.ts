@@ -9,8 +9,9 @@
  */
 
 import { findCalledTool } from "../../define/called-tool.ts";
+import * as ErrorCode from "../../protocol/error-codes.ts";
 import { invalidParams, McpError } from "../../protocol/errors.ts";
-import { ErrorCode, type JsonObject, type JsonText } from "../../protocol/jsonrpc.ts";
+import type { JsonObject, JsonText } from "../../protocol/jsonrpc.ts";
 import { readTarget } from "../../protocol/targets.ts";
 import { newJournal } from "../../run/journal.ts";
 import type { Method, MethodTable, RequestContext } from "../../run/request-context.ts";

@@ -4,9 +4,11 @@
  * @module
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
+
 import type { ClientFacts } from "../../protocol/client-facts.ts";
+import * as ErrorCode from "../../protocol/error-codes.ts";
 import { invalidParams, McpError } from "../../protocol/errors.ts";
-import { ErrorCode, isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { readMeta } from "../../protocol/lifecycle.ts";
 import { LEGACY_TASKS_VERSION } from "../../protocol/versions.ts";
 import type { TaskStatus, TaskView } from "../task.ts";

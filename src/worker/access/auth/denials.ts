@@ -4,7 +4,8 @@
  * @module
  * @see RFC 6750, section 3, and RFC 9728
  */
-import { ErrorCode, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import * as ErrorCode from "../../../core/protocol/error-codes.ts";
+import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { type PartReason, type Refusal, type Refused, refuse } from "../../../http/refusal.ts";
 import type { ProofError } from "./proof-verifier.ts";
 

@@ -9,7 +9,7 @@
  */
 import type { MiddlewareHandler } from "hono";
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../../../core/protocol/check-options.ts";
-import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
+import * as ErrorCode from "../../../core/protocol/error-codes.ts";
 import type { BodyError } from "../../../http/body.ts";
 import { invalid, type Refusal, refuse, type WireForm } from "../../../http/refusal.ts";
 

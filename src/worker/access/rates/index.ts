@@ -4,10 +4,12 @@
  *
  * @module
  */
+
 import { checkOptions, type OptionTable } from "../../../core/protocol/check-options.ts";
 import type { Principal } from "../../../core/protocol/client-facts.ts";
+import * as ErrorCode from "../../../core/protocol/error-codes.ts";
 import { KitError } from "../../../core/protocol/errors.ts";
-import { ErrorCode, type ParsedMessage } from "../../../core/protocol/jsonrpc.ts";
+import type { ParsedMessage } from "../../../core/protocol/jsonrpc.ts";
 import { listTargets } from "../../../core/protocol/targets.ts";
 import { findVersion } from "../../../core/protocol/versions.ts";
 import { invalid, type Refusal } from "../../../http/refusal.ts";

@@ -11,9 +11,10 @@
  *
  * @module
  */
+
 import { checkOptions, type OptionTable, TIMER } from "../../../core/protocol/check-options.ts";
+import * as ErrorCode from "../../../core/protocol/error-codes.ts";
 import { BusyError, KitError, McpError } from "../../../core/protocol/errors.ts";
-import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../../core/run/request-context.ts";
 import type { LegacyTaskBackend } from "../../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../../core/tasks/task.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { ErrorCode, type JSONRPCErrorObject } from "./jsonrpc.ts";
+import * as ErrorCode from "../protocol/error-codes.ts";
+import type { JSONRPCErrorObject } from "../protocol/jsonrpc.ts";
 
 /** -32603 for a call whose run was lost, for example because its object was reset. */
 export const INTERRUPTED_CALL: JSONRPCErrorObject = {
