@@ -33,7 +33,10 @@ export class Switches {
     await fetch(this.#worker.url("/__builds"), { method: "POST", body }).catch(() => undefined);
   }
 
-  /** Switches the Worker to another build at a random moment, and each of these objects at its own. Objects that are created later use the new build. */
+  /**
+   * Switches the Worker and each of these objects to another build, each at a random moment. Objects that are created later use
+   * the new build.
+   */
   async change(to: BuildName, objects: readonly ObjectPlace[], onReset: () => void): Promise<void> {
     const { objects: before, byId } = this.#chosen;
     await this.choose({ objects: to, byId: Object.fromEntries(objects.map(({ id }) => [id, byId?.[id] ?? before])) });

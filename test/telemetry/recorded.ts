@@ -28,7 +28,7 @@ const spans = new InMemorySpanExporter();
 const measured = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const reader = new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 3_600_000 });
 
-// A test that resets its modules loads this file again, and the first registration would win.
+// OpenTelemetry refuses a second registration, so the first is removed if this file is loaded again after `vi.resetModules()`.
 openTelemetry.context.disable();
 openTelemetry.trace.disable();
 openTelemetry.metrics.disable();

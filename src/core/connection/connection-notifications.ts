@@ -16,12 +16,12 @@ import type { LoggingLevel } from "../protocol/logging.ts";
 import type { Era } from "../protocol/versions.ts";
 import type { MethodTable } from "../run/request-context.ts";
 import {
-  legacyNotification,
   listenMethods,
   localNotifications,
   readElicitationId,
   releaseUris,
   subscribeMethods,
+  toNotification,
 } from "../serve/subscriptions.ts";
 
 export interface ConnectionNotificationsOptions {
@@ -70,7 +70,7 @@ export class ConnectionNotifications {
       const elicitations = client.rules.elicitationModes ? [...this.#elicitations] : [];
       const admits = compileFilter({ lists: LIST_KINDS, uris: this.#uris, elicitations, logLevel });
       for (const notification of notifications.filter(admits)) {
-        this.#options.send(legacyNotification(notification));
+        this.#options.send(toNotification(notification));
       }
     });
     this.#end.signal.addEventListener("abort", stop);

@@ -58,10 +58,10 @@ export function localNotifications(bus: ChangeBus): ChangeSource {
 }
 
 /**
- * Returns a notification in the form for legacy clients. The caller must store the ids of elicitations only for
- * versions that have this notification.
+ * Returns the message that reports a change. The caller must pass elicitations only for versions that have
+ * `notifications/elicitation/complete`, and must not pass tasks.
  */
-export function legacyNotification(change: ChangeNotification): JSONRPCNotification {
+export function toNotification(change: ChangeNotification): JSONRPCNotification {
   switch (change.kind) {
     case "resource":
       return notification("notifications/resources/updated", { uri: change.uri });
@@ -70,7 +70,7 @@ export function legacyNotification(change: ChangeNotification): JSONRPCNotificat
     case "log":
       return logNotification(change.level, change.data, change.logger);
     default:
-      // The filter of a legacy client never contains tasks.
+      // Tasks are reported elsewhere.
       return notification(`notifications/${change.kind}/list_changed`);
   }
 }
@@ -285,7 +285,8 @@ function toWire({ lists, uris }: ChangeFilter): JsonObject {
   return wire;
 }
 
+/** Returns the message that reports a change on a stream of `subscriptions/listen`. @param id The id of the listen request. */
 function tagged(change: ChangeNotification, id: RequestId): JSONRPCNotification {
-  const { method, params } = legacyNotification(change);
+  const { method, params } = toNotification(change);
   return notification(method, { _meta: { [SUBSCRIPTION_ID]: id }, ...params });
 }

@@ -13,7 +13,7 @@ import {
 } from "../../core/protocol/change-notifications.ts";
 import { BusyError } from "../../core/protocol/errors.ts";
 import { type LoggingLevel, logNotification } from "../../core/protocol/logging.ts";
-import { legacyNotification } from "../../core/serve/subscriptions.ts";
+import { toNotification } from "../../core/serve/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { busy, cursorInvalid, SCOPE_MISSING, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
@@ -134,7 +134,7 @@ class Bridge {
 
   #tell(notification: ChangeNotification): void {
     const { to } = this.#options;
-    const frame = encodeEvent(JSON.stringify(legacyNotification(notification)));
+    const frame = encodeEvent(JSON.stringify(toNotification(notification)));
     if (notification.kind === "log") to.notify(frame, "log", this.#logsDropped(notification.level));
     else to.notify(frame);
   }

@@ -9,7 +9,7 @@ import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import { findConfigProblems } from "../../../node/check-config.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 
-/** Adds the problems that `mcp-edge check-config` finds in the project of a folder to the report. */
+/** Checks the project in a folder like `mcp-edge check-config`, and adds its problems to the report. */
 export async function checkProject(folder: string, diagnosis: Diagnosis): Promise<void> {
   if (!isProject(folder)) return;
   const found = await findConfigProblems(folder, {});
