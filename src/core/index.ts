@@ -28,6 +28,7 @@ export { elicitUrlQuestion, readElicitUrlResult } from "./ask/url-elicitation.ts
 export { withinRoots } from "./ask/within-roots.ts";
 export type { Connection, ServeTransportOptions } from "./connection/connection.ts";
 export { serveTransport } from "./connection/connection.ts";
+export { createTransportPair } from "./connection/transport-pair.ts";
 export type { CacheableMethod, CacheHint } from "./define/cache-hint.ts";
 export type { Completer, Completers } from "./define/completion.ts";
 export type { CustomHandler, CustomNotificationHandler, NotificationContext } from "./define/custom-methods.ts";
@@ -141,7 +142,6 @@ export type {
 } from "./protocol/schema.ts";
 export type { Era } from "./protocol/spoken-versions.ts";
 export type { Transport, UnreadableMessage } from "./protocol/transport.ts";
-export { createTransportPair } from "./protocol/transport-pair.ts";
 export { inputRequired } from "./run/input-required.ts";
 export type { RetryOptions, TryContext } from "./run/retry.ts";
 export { retrying } from "./run/retry.ts";

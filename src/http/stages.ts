@@ -13,7 +13,8 @@ import {
   type JsonObject,
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
-import { META, readMeta } from "../core/protocol/lifecycle.ts";
+import { readMeta } from "../core/protocol/lifecycle.ts";
+import * as META from "../core/protocol/meta.ts";
 import { describeSubject } from "../core/protocol/request-description.ts";
 import { findVersion } from "../core/protocol/versions.ts";
 import { requestId } from "./classify.ts";

@@ -1,4 +1,6 @@
 /** A client without a network, for tests of tools, prompts and resources that do not need a Worker. */
+
+import { createTransportPair } from "../core/connection/transport-pair.ts";
 import {
   type Connection,
   type JSONRPCErrorResponse,
@@ -14,8 +16,7 @@ import {
   serveTransport,
   type Transport,
 } from "../core/index.ts";
-import { META } from "../core/protocol/lifecycle.ts";
-import { createTransportPair } from "../core/protocol/transport-pair.ts";
+import * as META from "../core/protocol/meta.ts";
 import { findVersion, VERSIONS } from "../core/protocol/versions.ts";
 
 type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;

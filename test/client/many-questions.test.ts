@@ -10,8 +10,8 @@ import {
   type ServerHandlers,
 } from "../../src/client/index.ts";
 import { clientTasks } from "../../src/client/tasks/index.ts";
+import { createTransportPair } from "../../src/core/connection/transport-pair.ts";
 import type { JSONRPCMessage } from "../../src/core/protocol/jsonrpc.ts";
-import { createTransportPair } from "../../src/core/protocol/transport-pair.ts";
 import { until } from "../http/wire.ts";
 import { useClients } from "./join.ts";
 import { ME } from "./places.ts";

@@ -1,8 +1,8 @@
 /** `lock()` in a client: tools that have changed since they were approved are reported and refused. */
 import { afterEach, describe, expect, test } from "vitest";
 import { type Client, type ClientEvent, connect } from "../../src/client/index.ts";
+import { createTransportPair } from "../../src/core/connection/transport-pair.ts";
 import { McpServer, serveTransport } from "../../src/core/index.ts";
-import { createTransportPair } from "../../src/core/protocol/transport-pair.ts";
 import { createContract, type LockOptions, lock, type ToolChange, ToolChangedError } from "../../src/lock/index.ts";
 
 const clients: Client[] = [];

@@ -8,7 +8,8 @@ import { ClientFacts } from "../../core/protocol/client-facts.ts";
 import { encodeBlock, encodeContents, isContentBlock, pick } from "../../core/protocol/content.ts";
 import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { isObject, type JSONRPCErrorObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { META, readMeta } from "../../core/protocol/lifecycle.ts";
+import { readMeta } from "../../core/protocol/lifecycle.ts";
+import * as META from "../../core/protocol/meta.ts";
 import { findRequest, type ListMember, type RunKind } from "../../core/protocol/methods.ts";
 import type { Era, VersionRules } from "../../core/protocol/versions.ts";
 

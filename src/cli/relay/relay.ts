@@ -19,7 +19,8 @@ import {
   type JSONRPCRequest,
   type JsonObject,
 } from "../../core/protocol/jsonrpc.ts";
-import { hasEnvelope, META, readEnvelope, readMeta, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
+import { hasEnvelope, readEnvelope, readMeta, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
+import * as META from "../../core/protocol/meta.ts";
 import { findRequest, type RequestName, SERVER_REQUESTS } from "../../core/protocol/methods.ts";
 import { findVersion, serveVersions, type VersionRules } from "../../core/protocol/versions.ts";
 import { toJson } from "../terminal/terminal.ts";

@@ -30,7 +30,6 @@ import type { AssumedServer } from "./assumed-server.ts";
 import { type Negotiation, negotiate } from "./negotiate.ts";
 import { type ConnectTarget, createLinkOpener } from "./open-link.ts";
 import type { Recovery, RecoveryParts } from "./recovery.ts";
-
 import type { Reopening } from "./reopening.ts";
 import { RequestSender } from "./request-sender.ts";
 import { Subscriptions } from "./subscriptions.ts";

@@ -13,15 +13,8 @@ import * as ErrorCode from "./error-codes.ts";
 import { invalidParams, McpError } from "./errors.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { type LoggingLevel, readLevel } from "./logging.ts";
+import * as META from "./meta.ts";
 import type { ServedVersions, VersionRules } from "./versions.ts";
-
-export const META = {
-  protocolVersion: "io.modelcontextprotocol/protocolVersion",
-  clientInfo: "io.modelcontextprotocol/clientInfo",
-  clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
-  serverInfo: "io.modelcontextprotocol/serverInfo",
-  logLevel: "io.modelcontextprotocol/logLevel",
-} as const;
 
 /** Returns the `_meta` of a message's params, or an empty object. */
 export function readMeta(params: JsonObject | undefined): JsonObject {

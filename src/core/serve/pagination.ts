@@ -45,8 +45,9 @@ export function createPage(
 }
 
 function startAfter(list: string, entries: readonly ListedEntry[], cursor: unknown, endpoint: string): number {
-  const key = typeof cursor === "string" ? decodeCursor(list, cursor, endpoint) : undefined;
-  const index = key === undefined ? -1 : entries.findIndex((entry) => entry.key === key);
+  const named = typeof cursor === "string" ? readKey(cursor) : undefined;
+  // Each cursor has one valid encoding, so a cursor that encodeCursor would not produce was never issued.
+  const index = entries.findIndex(({ key }) => key === named && encodeCursor(list, key, endpoint) === cursor);
   if (index >= 0) return index + 1;
   throw invalidParams(
     `params.cursor was not issued for ${list}, or its entry was removed. Start again without a cursor.`,
@@ -61,16 +62,13 @@ function encodeCursor(list: string, key: string, endpoint: string): string {
   return encodeBase64(encodeText(JSON.stringify([list, key, fingerprint(endpoint)])));
 }
 
-function decodeCursor(list: string, cursor: string, endpoint: string): string | undefined {
+/** Returns the key in a cursor, which is not verified. */
+function readKey(cursor: string): unknown {
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(decodeBase64(cursor)));
-    if (!Array.isArray(value)) return undefined;
-    // Each cursor has one valid encoding, so a cursor that encodeCursor would not produce was never issued.
-    return value[0] === list && typeof value[1] === "string" && encodeCursor(list, value[1], endpoint) === cursor
-      ? value[1]
-      : undefined;
+    const [, key] = JSON.parse(new TextDecoder().decode(decodeBase64(cursor))) as readonly unknown[];
+    return key;
   } catch {
-    // The cursor is not base64 or not JSON. The caller refuses it.
+    // The cursor is not base64 or not JSON. No entry has this key, so the caller refuses it.
     return undefined;
   }
 }

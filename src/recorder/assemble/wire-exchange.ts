@@ -10,7 +10,8 @@ import {
   parseMessage,
   type RequestId,
 } from "../../core/protocol/jsonrpc.ts";
-import { META, readMeta } from "../../core/protocol/lifecycle.ts";
+import { readMeta } from "../../core/protocol/lifecycle.ts";
+import * as META from "../../core/protocol/meta.ts";
 import { listTargets } from "../../core/protocol/targets.ts";
 import type { EntryKind, Header } from "../entry.ts";
 import { MESSAGE_CHARACTERS_MAX, MESSAGES_CHARACTERS_MAX, MESSAGES_MAX } from "../limits.ts";

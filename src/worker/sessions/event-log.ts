@@ -140,14 +140,13 @@ export class EventLog {
   }
 
   find(stream: number): StreamRow | undefined {
-    return this.#rows<StreamRow>("SELECT id, session, requests FROM stream WHERE id = ?", stream)[0];
+    return this.#rows<StreamRow>("SELECT * FROM stream WHERE id = ?", stream)[0];
   }
 
   /** Yields the rows after a position, in order. They are read lazily. */
   *after(stream: number, { seq, rank }: Position): Iterable<EventRow> {
     if (!this.#exists()) return;
-    const query =
-      "SELECT seq, rank, kind, frames FROM event WHERE stream = ? AND (seq, rank) > (?, ?) ORDER BY seq, rank";
+    const query = "SELECT * FROM event WHERE stream = ? AND (seq, rank) > (?, ?) ORDER BY seq, rank";
     for (const row of this.#sql.exec(query, stream, seq, rank)) yield row as unknown as EventRow;
   }
 
@@ -161,7 +160,7 @@ export class EventLog {
   /** Returns the streams of calls without a final event, and the pending calls of HTTP+SSE clients. */
   unfinished(): StreamRow[] {
     const query =
-      "SELECT id, session, requests FROM stream WHERE kind IN (0, 3) AND NOT EXISTS " +
+      "SELECT * FROM stream WHERE kind IN (0, 3) AND NOT EXISTS " +
       "(SELECT 1 FROM event WHERE stream = id AND kind = 1)";
     return this.#rows(query);
   }

@@ -104,8 +104,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: "error-id-null",
     reason: "An error would not name its request.",
     file: "src/core/protocol/jsonrpc.ts",
-    find: "...(id === undefined ? {} : { id }), error });",
-    replace: "id: id ?? null, error });",
+    find: '"2.0", id, error });',
+    replace: '"2.0", id: id ?? null, error });',
     tests: ["test/http/ladder.test.ts", "test/properties/core.test.ts"],
   },
   {

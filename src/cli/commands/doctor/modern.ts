@@ -5,7 +5,7 @@
  */
 import { standardHeaders } from "../../../client/transports/request-headers.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { META } from "../../../core/protocol/lifecycle.ts";
+import * as META from "../../../core/protocol/meta.ts";
 import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
 import { type Line, post } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";

@@ -7,7 +7,8 @@
  */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import type { JSONRPCRequest, JsonObject, ParsedMessage, RequestId } from "../../../core/protocol/jsonrpc.ts";
-import { META, readMeta } from "../../../core/protocol/lifecycle.ts";
+import { readMeta } from "../../../core/protocol/lifecycle.ts";
+import * as META from "../../../core/protocol/meta.ts";
 import { findVersion, serveVersions } from "../../../core/protocol/versions.ts";
 import { readBody } from "../../../http/body.ts";
 import { classify, type LegacyVerdict } from "../../../http/classify.ts";

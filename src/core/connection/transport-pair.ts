@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { KitError } from "./errors.ts";
-import { type JSONRPCMessage, parseMessage } from "./jsonrpc.ts";
-import type { Transport } from "./transport.ts";
+import { KitError } from "../protocol/errors.ts";
+import { type JSONRPCMessage, parseMessage } from "../protocol/jsonrpc.ts";
+import type { Transport } from "../protocol/transport.ts";
 
 /** One end of the channel. */
 class End implements Transport {
