@@ -47,6 +47,8 @@ export class ProviderTokens {
   readonly #storage: UserStorage;
   readonly #me: StoredUserAccess;
   #renewing: Promise<UpstreamProblem | undefined> | undefined;
+  /** New tokens that are not stored yet, and the sealed tokens that they replace. */
+  #unstored: { readonly old: string | undefined; readonly renewed: Partial<StoredUser> } | undefined;
 
   constructor(storage: UserStorage, me: StoredUserAccess) {
     this.#storage = storage;
@@ -117,12 +119,22 @@ export class ProviderTokens {
     const provider = before && this.#storage.host.policy.providers.get(before.provider);
     if (!before || !tokens?.refreshToken || !provider?.refresh) return "expired";
     try {
-      const next = await provider.refresh(tokens);
-      const upstream = await this.#seal(next, before.user);
+      const old = before.upstream;
+      const isCurrent = (me: StoredUser | undefined): me is StoredUser => me?.upstream === old;
+      if (this.#unstored?.old !== old) {
+        const me = this.#me.get();
+        // The provider replaces the refresh token, and using the old one again would revoke the access of the user. It is
+        // therefore asked only if the storage accepts a write.
+        if (isCurrent(me)) this.#me.set(me);
+        const next = await provider.refresh(tokens);
+        const upstream = await this.#seal(next, before.user);
+        const renewed = { upstream, upstreamExpiresAtMs: next.expiresAtMs, checkedAtMs: Date.now() };
+        this.#unstored = { old, renewed };
+      }
       const me = this.#me.get();
       // If the user has signed in during the refresh, newer tokens are already stored.
-      if (!me || me.upstream !== before.upstream) return undefined;
-      this.#me.set({ ...me, upstream, upstreamExpiresAtMs: next.expiresAtMs, checkedAtMs: Date.now() });
+      if (isCurrent(me)) this.#me.set({ ...me, ...this.#unstored.renewed });
+      this.#unstored = undefined;
       return undefined;
     } catch (error) {
       return this.#handleFailure(error, before);

@@ -5,7 +5,8 @@
  */
 import { unavailableAsker } from "../../core/ask/asker.ts";
 import type { Registry } from "../../core/define/registry.ts";
-import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
+import { runDetached } from "../../core/protocol/error-reports.ts";
+import { KitError, McpError, toErrorObject } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCErrorObject } from "../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../core/run/request-context.ts";
 import { redact } from "../../core/serve/dispatch.ts";
@@ -51,17 +52,58 @@ export function toFailure(
   return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
 }
 
-/** Returns a store for the attempts of a run's steps. @param signal When it aborts, attempts are no longer stored. */
-export function createTryStore(state: StoredState, signal: AbortSignal, store: TaskStore): TryStore {
+/**
+ * Stores the progress of a run. If the storage refuses, the run ends as it does when the object is reset: its end is not
+ * stored, the alarm fails, and the platform repeats it.
+ */
+export class RunProgress {
+  readonly #running: AbortController;
+  readonly #services: ObjectServices;
+  #refusal: { readonly error: unknown } | undefined;
+
+  constructor(running: AbortController, services: ObjectServices) {
+    this.#running = running;
+    this.#services = services;
+  }
+
+  /** Stores progress, unless the run was aborted. @throws {KitError} if the progress is too large. */
+  store(write: () => void): void {
+    if (this.#running.signal.aborted) return;
+    try {
+      write();
+    } catch (error) {
+      if (!KitError.is(error)) {
+        this.#refusal = { error };
+        this.#running.abort(error);
+        reportRefusal(error, this.#services);
+      }
+      throw error;
+    }
+  }
+
+  /** @throws the error of the storage, if it has refused. */
+  check(): void {
+    if (this.#refusal) throw this.#refusal.error;
+  }
+}
+
+/** Reports that the storage of a task has refused an operation that will be repeated. */
+export function reportRefusal(error: unknown, { onError }: Pick<ObjectServices, "onError">): void {
+  const report = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
+  runDetached(report, () => undefined);
+}
+
+/** Returns a store for the attempts of a run's steps. */
+export function createTryStore(state: StoredState, progress: RunProgress, store: TaskStore): TryStore {
   return {
     find: (key) => state.tries[key],
-    keep: (key, tries) => {
-      if (signal.aborted) return;
-      state.tries[key] = tries;
-      // A stored attempt counts as progress.
-      state.starts = 0;
-      store.state = state;
-    },
+    keep: (key, tries) =>
+      progress.store(() => {
+        state.tries[key] = tries;
+        // A stored attempt counts as progress.
+        state.starts = 0;
+        store.state = state;
+      }),
     remove: (key) => void delete state.tries[key],
   };
 }

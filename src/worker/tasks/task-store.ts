@@ -147,6 +147,16 @@ export class TaskStore {
     }
   }
 
+  /** Makes several changes. If one of them cannot be stored, none is. */
+  atomically(change: () => void): void {
+    try {
+      this.#storage.transactionSync(change);
+    } catch (error) {
+      this.reset();
+      throw error;
+    }
+  }
+
   /** Clears the cached sizes. To be called when the storage has been deleted. */
   reset(): void {
     this.#journal = undefined;
@@ -155,8 +165,8 @@ export class TaskStore {
 
   #append(text: string): void {
     const { entries, units } = this.#read();
-    this.#journal = { entries: entries + 1, units: units + text.length };
     this.#putText(`entry/${String(entries + 1).padStart(6, "0")}`, text);
+    this.#journal = { entries: entries + 1, units: units + text.length };
   }
 
   #read(): { readonly entries: number; readonly units: number } {
@@ -180,7 +190,14 @@ export class TaskStore {
     this.#putText(name, JSON.stringify(value));
   }
 
+  /** Stores a value. A value of several pieces is stored as a whole or not at all. */
   #putText(name: string, text: string): void {
+    const isLong = text.length > PIECE || (this.#pieces.get(name) ?? 0) > 1;
+    if (isLong) this.atomically(() => this.#putPieces(name, text));
+    else this.#putPieces(name, text);
+  }
+
+  #putPieces(name: string, text: string): void {
     let pieces = 0;
     for (let from = 0; from < text.length; from += PIECE) {
       this.#storage.kv.put(toKey(name, pieces), text.slice(from, from + PIECE));
