@@ -139,7 +139,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
     const { storage } = this.ctx;
     const waitMs = Math.min((storage.kv.get<number>(UNSERVED) ?? UNSERVED_MS / 2) * 2, UNSERVED_MAX_MS);
     storage.kv.put(UNSERVED, waitMs);
-    console.error(`mcp-edge: no part has the role "${name}" of an object. Add it, or delete the class.`);
+    console.error(`mcp-edge: no part has the role "${name}". Add it, or delete the class.`);
     await storage.setAlarm(Date.now() + waitMs);
   }
 

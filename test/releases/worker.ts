@@ -32,6 +32,7 @@ function createServer(): McpServer {
   const onSample = ({ outcome }: { readonly outcome: string }) => void samples.push(outcome);
   const server = new McpServer({ name: "releases", version: "1.0.0", onSample });
 
+  server.tool("hourly", {}, () => "hourly");
   server.tool("plain", { annotations: { readOnlyHint: true } }, () => "plain");
   server.tool("count", { input: counted }, ({ count = 1 }, ctx) => {
     for (let said = 1; said <= count; said += 1) ctx.progress(said, { message: "x".repeat(100) });
@@ -103,7 +104,7 @@ const all = edge(createServer() as McpServer<unknown>, {
     rates({
       principal: { max: 600, perMs: 60 * MINUTE_MS },
       session: { max: 600, perMs: 60 * MINUTE_MS },
-      tools: { pay: { max: 300, perMs: 60 * MINUTE_MS } },
+      tools: { pay: { max: 300, perMs: 60 * MINUTE_MS }, hourly: { max: 1, perMs: 60 * MINUTE_MS } },
       liveSessions: { max: 50, idleMs: 60 * MINUTE_MS },
       unfinishedTasks: { max: 50 },
     }),

@@ -24,7 +24,7 @@ import { ChangeWaiters, unansweredError, withNameOnly } from "./legacy-parts.ts"
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
 import { getOwner, type TaskCaller, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
-import { createTryStore, RunProgress, reportRefusal, toCall, toFailure } from "./task-run.ts";
+import { createTryStore, storeProgress, toCall, toFailure } from "./task-run.ts";
 import {
   endless,
   expired,
@@ -114,7 +114,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     const task = this.#find(caller);
     if (!task) return undefined;
     // The task can be read even if its alarm cannot be set. The next read tries again.
-    await this.#wake(task).catch((error: unknown) => reportRefusal(error, this.#services));
+    await this.#wake(task).catch((error: unknown) => this.#reports.failed(error));
     return toTaskView(this.#taskId, task.start, task.state);
   }
 
@@ -215,7 +215,11 @@ export class TaskObject implements RoleObject, TaskRpc {
     const entries = this.#store.entries();
     if (!this.#beginRun(state, entries.length)) return;
     const running = new AbortController();
-    const progress = new RunProgress(running, this.#services);
+    const refusals: unknown[] = [];
+    const storing = storeProgress(running, (error) => {
+      refusals.push(error);
+      this.#reports.failed(error);
+    });
     this.#running = running;
     this.#answeredKeys.clear();
     // The counter must be durable before the handler starts. Otherwise a handler that crashes its object would run forever.
@@ -239,21 +243,20 @@ export class TaskObject implements RoleObject, TaskRpc {
           asked: state.asked ?? start.journal.asked,
         },
         round: state.round,
-        record: (entry) => progress.store(() => this.#store.addEntry(entry)),
+        record: (entry) => storing(() => this.#store.addEntry(entry)),
         report: (message) => {
           if (isOver(state)) return;
           state.message = message;
           state.updatedAtMs = Date.now();
         },
         isDue: () => Date.now() >= untilMs,
-        tries: createTryStore(state, progress, this.#store),
+        tries: createTryStore(state, storing, this.#store),
       });
-      progress.check();
-      // The task was cancelled or expired during the run.
-      if (isOver(state) || running.signal.aborted) return;
-      progress.store(() => this.#change(state, () => this.#end(state, end)));
+      // Does nothing if the task was cancelled or expired during the run.
+      if (!isOver(state)) storing(() => this.#change(state, () => this.#end(state, end)));
+      if (refusals.length > 0) throw refusals[0];
     } catch (error) {
-      progress.check();
+      if (refusals.length > 0) throw error;
       // Thrown by the server function, or because the handler returned too many states without a question.
       const failed = toFailure(error, start, registry, this.#services);
       if (!isOver(state)) this.#change(state, () => this.#settle(state, { status: "failed", error: failed }));

@@ -5,7 +5,6 @@
  */
 import { unavailableAsker } from "../../core/ask/asker.ts";
 import type { Registry } from "../../core/define/registry.ts";
-import { runDetached } from "../../core/protocol/error-reports.ts";
 import { KitError, McpError, toErrorObject } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCErrorObject } from "../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../core/run/request-context.ts";
@@ -52,53 +51,36 @@ export function toFailure(
   return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
 }
 
+/** Stores progress of a run, unless the run was aborted. @throws {KitError} if the progress is too large. */
+export type StoreProgress = (write: () => void) => void;
+
 /**
- * Stores the progress of a run. If the storage refuses, the run ends as it does when the object is reset: its end is not
- * stored, the alarm fails, and the platform repeats it.
+ * Returns the function that stores the progress of a run. If the storage refuses, the run is aborted, as it is when the object
+ * is reset: its end is not stored, the alarm fails, and the platform repeats it.
+ *
+ * @param refuse Receives the error of the storage.
  */
-export class RunProgress {
-  readonly #running: AbortController;
-  readonly #services: ObjectServices;
-  #refusal: { readonly error: unknown } | undefined;
-
-  constructor(running: AbortController, services: ObjectServices) {
-    this.#running = running;
-    this.#services = services;
-  }
-
-  /** Stores progress, unless the run was aborted. @throws {KitError} if the progress is too large. */
-  store(write: () => void): void {
-    if (this.#running.signal.aborted) return;
+export function storeProgress(running: AbortController, refuse: (error: unknown) => void): StoreProgress {
+  return (write) => {
+    if (running.signal.aborted) return;
     try {
       write();
     } catch (error) {
       if (!KitError.is(error)) {
-        this.#refusal = { error };
-        this.#running.abort(error);
-        reportRefusal(error, this.#services);
+        running.abort(error);
+        refuse(error);
       }
       throw error;
     }
-  }
-
-  /** @throws the error of the storage, if it has refused. */
-  check(): void {
-    if (this.#refusal) throw this.#refusal.error;
-  }
-}
-
-/** Reports that the storage of a task has refused an operation that will be repeated. */
-export function reportRefusal(error: unknown, { onError }: Pick<ObjectServices, "onError">): void {
-  const report = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
-  runDetached(report, () => undefined);
+  };
 }
 
 /** Returns a store for the attempts of a run's steps. */
-export function createTryStore(state: StoredState, progress: RunProgress, store: TaskStore): TryStore {
+export function createTryStore(state: StoredState, storing: StoreProgress, store: TaskStore): TryStore {
   return {
     find: (key) => state.tries[key],
     keep: (key, tries) =>
-      progress.store(() => {
+      storing(() => {
         state.tries[key] = tries;
         // A stored attempt counts as progress.
         state.starts = 0;

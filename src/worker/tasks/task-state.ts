@@ -57,8 +57,8 @@ export function isOver({ status }: StoredState): boolean {
 
 /** Undoes all changes of a state. */
 export function restore(state: StoredState, before: StoredState): void {
-  const absent = { message: undefined, asked: undefined, wakeAtMs: undefined, result: undefined, error: undefined };
-  Object.assign(state, absent, before);
+  for (const key of Object.keys(state)) delete (state as unknown as JsonObject)[key];
+  Object.assign(state, before);
 }
 
 /** Replaces the open questions. Returns the questions that are no longer open. */

@@ -190,22 +190,18 @@ export class TaskStore {
     this.#putText(name, JSON.stringify(value));
   }
 
-  /** Stores a value. A value of several pieces is stored as a whole or not at all. */
+  /** Stores a value: all of its pieces, or none. */
   #putText(name: string, text: string): void {
-    const isLong = text.length > PIECE || (this.#pieces.get(name) ?? 0) > 1;
-    if (isLong) this.atomically(() => this.#putPieces(name, text));
-    else this.#putPieces(name, text);
-  }
-
-  #putPieces(name: string, text: string): void {
-    let pieces = 0;
-    for (let from = 0; from < text.length; from += PIECE) {
-      this.#storage.kv.put(toKey(name, pieces), text.slice(from, from + PIECE));
-      pieces += 1;
-    }
-    // Delete the remaining pieces of an earlier, longer value.
-    for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(toKey(name, at));
-    this.#pieces.set(name, pieces);
+    this.atomically(() => {
+      let pieces = 0;
+      for (let from = 0; from < text.length; from += PIECE) {
+        this.#storage.kv.put(toKey(name, pieces), text.slice(from, from + PIECE));
+        pieces += 1;
+      }
+      // Delete the remaining pieces of an earlier, longer value.
+      for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(toKey(name, at));
+      this.#pieces.set(name, pieces);
+    });
   }
 }
 

@@ -221,6 +221,15 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["test/worker/token-endpoint.test.ts"],
   },
   {
+    id: "as-upstream-not-checked-first",
+    reason: "The provider would replace tokens that cannot be stored, and the user would be signed out.",
+    file: "src/authorization-server/users/provider-tokens.ts",
+    find: "this.#unstored = { old, renewed };",
+    replace: "this.#unstored = { old: undefined, renewed };",
+    tests: ["test/releases/access-faults.test.ts"],
+    title: "is not signed out",
+  },
+  {
     id: "as-access-bound",
     reason: "A stolen token that is bound to a key would work without the key.",
     file: "src/authorization-server/verify.ts",
