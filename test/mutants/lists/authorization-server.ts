@@ -221,11 +221,12 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["test/worker/token-endpoint.test.ts"],
   },
   {
-    id: "as-upstream-not-checked-first",
-    reason: "The provider would replace tokens that cannot be stored, and the user would be signed out.",
+    id: "as-upstream-asked-again",
+    reason:
+      "The provider would be asked again with a token that it has replaced, and would revoke the access of the user.",
     file: "src/authorization-server/users/provider-tokens.ts",
-    find: "this.#unstored = { old, renewed };",
-    replace: "this.#unstored = { old: undefined, renewed };",
+    find: "this.#unstored = next;",
+    replace: "",
     tests: ["test/releases/access-faults.test.ts"],
     title: "is not signed out",
   },
