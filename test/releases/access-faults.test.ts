@@ -9,6 +9,7 @@ import { proofOf } from "../harness/proofs.ts";
 import { until } from "../http/wire.ts";
 import { allow, authorizeUrl, fieldsOf, leadsTo, newVerifier, postForm, visit } from "../worker/authorization.ts";
 import { ModernClient, readAnswer } from "../worker/client.ts";
+import { TaskClient } from "../worker/task-client.ts";
 import { bundleSwitching, bundleWorker } from "./bundle.ts";
 import { ISSUER, IssuerBrowser, refresh, signIn } from "./everything.ts";
 import { startBuilds } from "./state.ts";
@@ -83,6 +84,15 @@ describe("a token that is bound to a key", () => {
     expect((await send()).status).toBe(503);
     await inject();
     expect((await send()).body).toMatchObject({ token_type: "DPoP" });
+  });
+});
+
+test("an exception that is not an object is a refusal like any other", async () => {
+  await inject({ kind: "null", place: "call", where: "task" });
+  const tasks = new TaskClient(worker.url("/all"), { headers: { "x-user": "ada" } });
+  expect(await tasks.error("tools/call", { name: "later", arguments: {} })).toMatchObject({
+    code: -32603,
+    message: "Objects are temporarily unavailable. Try again in 5 s.",
   });
 });
 
