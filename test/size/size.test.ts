@@ -15,7 +15,7 @@ const NOW: Readonly<Record<string, number>> = {
   "test/size/stateless.ts": 34.8,
   "test/size/auth.ts": 42.9,
   "test/size/sessions.ts": 61.6,
-  "test/size/durable.ts": 80.8,
+  "test/size/durable.ts": 81.1,
   "test/size/page.ts": 41.1,
   "test/size/authorization-server.ts": 87.0,
   "test/size/client.ts": 16.3,
