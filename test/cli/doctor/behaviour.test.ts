@@ -93,6 +93,40 @@ describe("a limit on requests", () => {
     expect(idsOf(await doctor(server.url))).toEqual([]);
   });
 
+  test("of metadata with a short pause is not a fault, and each address is asked once more", async () => {
+    const counts = new Map<string, number>();
+    const reply: Fault["reply"] = ({ path }) => {
+      if (path === "/mcp") return undefined;
+      const count = (counts.get(path) ?? 0) + 1;
+      counts.set(path, count);
+      return count === 1 ? { status: 429, headers: { "retry-after": "0" } } : undefined;
+    };
+    await using server = await plant({ isProtected: true, reply });
+    expect(idsOf(await doctor(server.url))).toEqual([]);
+    expect(counts.get("/.well-known/oauth-protected-resource/mcp")).toBeGreaterThan(1);
+  });
+
+  test.each([
+    ["with a long pause", "60", 1],
+    ["that lasts", "0", 2],
+  ])("of metadata %s ends the steps, and is not taken for missing metadata", async (_, pause, times) => {
+    for (const prefix of ["/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"]) {
+      const asked: string[] = [];
+      const reply: Fault["reply"] = ({ path }) => {
+        if (!path.startsWith(prefix)) return undefined;
+        asked.push(path);
+        return { status: 429, headers: { "retry-after": pause } };
+      };
+      await using server = await plant({ isProtected: true, reply });
+      const report = await doctor(server.url);
+      expect(idsOf(report)).toEqual(["rate-limited degrades"]);
+      expect(report.findings[0]?.what).toMatch(
+        /^http:\/\/127\.0\.0\.1:\d+ accepts no more requests .* step sign-in\.$/,
+      );
+      expect(asked.filter((each) => each === asked[0])).toHaveLength(times);
+    }
+  });
+
   test("with a long pause ends the steps, and is not taken for another fault", async () => {
     const { open, reply } = watchSessions((request) =>
       isMethod(request, "ping") ? { status: 429, headers: { "retry-after": "60" } } : undefined,
