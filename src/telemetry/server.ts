@@ -124,7 +124,7 @@ class ServerSpans<Env> {
   /** The spans that HTTP requests name, by the params of the messages in them. Not known in the object of a session. */
   readonly #arrived = new WeakMap<JsonObject, RemoteSpan>();
 
-  /** The messages of HTTP requests. Those of a request that an earlier plugin refuses are not known. */
+  /** The messages of HTTP requests, except requests that an earlier plugin has refused. */
   readonly #received = new WeakMap<Request, readonly ParsedMessage[]>();
 
   readonly #names = new KnownNames<Env>();

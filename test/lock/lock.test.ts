@@ -147,7 +147,7 @@ describe("a hostile server", () => {
     [
       "adds a property whose name has an invisible character",
       withKeys('{"type":"object","properties":{"a\u200b":{}}}'),
-      "input.a\\u200b: was added and is optional",
+      'input."a\\u200b": was added and is optional',
     ],
     [
       "adds a property named __proto__",

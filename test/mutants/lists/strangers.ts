@@ -384,6 +384,16 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["test/lock/lock.test.ts"],
   },
   {
+    id: "doctor-asks-for-metadata-again",
+    reason:
+      "The doctor would add to the load of a server that accepts no more requests, or would report missing metadata.",
+    file: "src/cli/commands/doctor/exchange.ts",
+    find: "  if (again.status !== 429) return again;",
+    replace: "  if (again.status !== 0) return again;",
+    tests: ["test/cli/doctor/behaviour.test.ts"],
+    title: "of metadata that lasts",
+  },
+  {
     id: "doctor-calls-a-tool",
     reason: "The doctor would call a tool that can change something.",
     file: "src/cli/commands/doctor/http.ts",
