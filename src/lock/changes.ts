@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { escapeHidden } from "./hidden.ts";
 
 /** Whether a change breaks callers, does not, or must be judged by a person. */
 export type Severity = "breaking" | "compatible" | "review";
@@ -38,7 +39,7 @@ export class Changes {
   add(kind: ChangedKind, name: string, severity: Severity, reason: string, path = ""): void {
     if (this.#isFull) return;
     if (this.list.length < CHANGES_MAX) {
-      this.list.push({ severity, kind, name, path, reason });
+      this.list.push({ severity, kind, name, path: escapeHidden(path), reason: escapeHidden(reason) });
       return;
     }
     this.#isFull = true;

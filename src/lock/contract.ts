@@ -7,6 +7,7 @@ import type { Prompt, Resource, ResourceTemplate, Tool } from "../client/index.t
 import { quote } from "../core/basics/quote.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import { escapeHidden } from "./hidden.ts";
 import { byCodeUnit, DepthError, sorted, toSortedText } from "./json.ts";
 
 /** The number of the format of lock files. */
@@ -178,13 +179,8 @@ function lockLists(lists: ServerLists): Contract {
  * that are invisible, or that change how the text around them is displayed, are escaped.
  */
 export function formatContract(contract: Contract): string {
-  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return `${JSON.stringify(contract, undefined, 2).replace(HIDDEN, (found) => found.split("").map(escaped).join(""))}\n`;
+  return `${escapeHidden(JSON.stringify(contract, undefined, 2))}\n`;
 }
-
-/** Characters that a reviewer cannot see, except the line feeds between members, which JSON escapes in strings. */
-const HIDDEN =
-  /(?!\n)\p{Cc}|\p{Cf}|\p{Cs}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|[\u2028\u2029\ufff9-\ufffb]/gu;
 
 /**
  * Returns a tool as it is in a contract.

@@ -45,6 +45,7 @@ const OPTIONS: OptionTable<ClientTelemetryOptions> = {
   openTelemetry: null,
   metrics: null,
   contents: null,
+  stacks: null,
   server: null,
 };
 
@@ -166,7 +167,7 @@ class ClientSpans {
       return { outcome, settle: () => result };
     } catch (error) {
       const outcome = outcomeOf(error);
-      end(span, outcome, toFailure(error));
+      end(span, outcome, toFailure(error, this.#recording.stacks));
       return {
         outcome,
         settle: (): JsonObject => {

@@ -121,21 +121,21 @@ export function describeOutcome({ errorType, errorCode }: Outcome): Attributes {
 }
 
 /** Returns what is recorded about the exception of a handler: its message only if the client receives it. */
-export function toFailure(error: unknown): Failure {
-  if (!McpError.is(error)) return { exception: describeException(error) };
+export function toFailure(error: unknown, hasStack: boolean): Failure {
+  if (!McpError.is(error)) return { exception: describeException(error, hasStack) };
   // A message about a resource may repeat its URI.
   const shown = error.message.slice(0, MESSAGE_MAX).replace(/:\/\/[^\s"]+/g, withoutSecrets);
   return { message: shorten(shown, TEXT_MAX) };
 }
 
 /** Describes whatever a handler has thrown, even if it cannot be converted to a string. */
-function describeException(error: unknown): RecordedException {
+function describeException(error: unknown, hasStack: boolean): RecordedException {
   try {
     if (!(error instanceof Error)) return { name: typeof error, message: shorten(String(error), TEXT_MAX) };
     const { name, message, stack } = error;
     const about = { name: shorten(String(name), TEXT_MAX), message: shorten(String(message), TEXT_MAX) };
     // The stack begins with the message, which may be long.
-    return stack === undefined ? about : { ...about, stack: String(stack).slice(0, STACK_MAX) };
+    return stack === undefined || !hasStack ? about : { ...about, stack: String(stack).slice(0, STACK_MAX) };
   } catch {
     return { name: typeof error, message: "The exception cannot be described." };
   }

@@ -1,6 +1,6 @@
 /**
- * How well-known hosts connect to servers. A fact without a published source is left out, and the host is then assumed to follow the
- * specification.
+ * How well-known hosts connect to servers. A fact without a published source is left out. The host is then assumed to follow the
+ * specification, and findings that depend on the fact say that it is not known.
  *
  * @module
  */
@@ -116,6 +116,11 @@ export const PROFILES: readonly HostProfile[] = [
     replacesSessionOn: sourced([404], "https://github.com/openai/codex/pull/13514", "2026-03-05"),
   },
 ];
+
+/** Returns the hosts of which a fact is not known, because it was not published. */
+export function hostsWithout(fact: keyof HostProfile): HostName[] {
+  return PROFILES.filter((each) => each[fact] === undefined).map(({ name }) => name);
+}
 
 /** Returns the human-readable name of a host. */
 export function titleOf(name: HostName): string {

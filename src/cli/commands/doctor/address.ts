@@ -5,7 +5,7 @@
  */
 import { isPublicHost } from "../../../core/basics/addresses.ts";
 import { isLoopback } from "../../../http/origin.ts";
-import { type HostName, PROFILES } from "../../host-profiles/profiles.ts";
+import { type HostName, hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import type { Diagnosis, FindingInput } from "./diagnosis.ts";
 import type { NoResponse } from "./exchange.ts";
 
@@ -32,7 +32,7 @@ export function checkAddress(url: URL, diagnosis: Diagnosis): void {
     fix: `Serve it over TLS, and enter https://${url.host}${url.pathname} in the host.`,
   } as const;
   diagnosis.add({ ...finding, severity: "breaks", hosts: CLOUD_HOSTS });
-  diagnosis.add({ ...finding, severity: "degrades", hosts: LOCAL_HOSTS });
+  diagnosis.add({ ...finding, severity: "degrades", hosts: LOCAL_HOSTS, notKnown: hostsWithout("isCloud") });
 }
 
 const TLS = /^(?:CERT_|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|EPROTO|HOSTNAME_MISMATCH)/;

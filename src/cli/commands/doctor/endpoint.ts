@@ -5,7 +5,7 @@
  */
 import { isConfidential } from "../../../client/oauth/guard.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { PROFILES } from "../../host-profiles/profiles.ts";
+import { hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import { oneLine } from "../../terminal/terminal.ts";
 import { initialize, type Line, toConversation } from "./conversation.ts";
 import type { Diagnosis, FindingInput } from "./diagnosis.ts";
@@ -79,7 +79,7 @@ function addRedirect(line: Line, { status, headers }: Exchange, diagnosis: Diagn
       : "Respond to the request at this address, or redirect to an https: address.",
   } as const;
   const others = PROFILES.map(({ name }) => name).filter((name) => !following.includes(name));
-  diagnosis.add({ ...finding, severity: "breaks", hosts: others });
+  diagnosis.add({ ...finding, severity: "breaks", hosts: others, notKnown: hostsWithout("followsRedirects") });
   diagnosis.add({ ...finding, severity: "degrades", hosts: following });
 }
 

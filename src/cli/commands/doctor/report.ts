@@ -74,13 +74,14 @@ function describe({ outcome, step, finding, degraded }: HostOutcome, out: Paint)
 }
 
 function printFinding(finding: Finding, hostCount: number, { print, out }: Terminal): void {
-  const { id, step, severity, fault, hosts, what, fix, source } = finding;
+  const { id, step, severity, fault, hosts, notKnown, what, fix, source } = finding;
   print("");
   print(`${PAINTS[severity](out, severity)} ${out.bold(id)} ${out.dim(`(${step}; fault of the ${fault})`)}`);
   print(`  ${shown(what)}`);
   for (const [index, text] of fix.split("\n").entries()) print(`  ${index === 0 ? "→ " : "    "}${shown(text)}`);
   const isAll = [0, hostCount, PROFILES.length].includes(hosts.length);
   if (!isAll) print(out.dim(`  Hosts: ${hosts.map(titleOf).join(", ")}`));
+  if (notKnown) print(out.dim(`  Not known, and assumed from the specification: ${notKnown.map(titleOf).join(", ")}`));
   if (source) print(out.dim(`  Source: ${source.url} (${source.date})`));
 }
 

@@ -9,6 +9,7 @@ import { findObject, type Net, request } from "../../../client/oauth/guard.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { throwIfLimited } from "./exchange.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
@@ -71,7 +72,8 @@ async function read(net: Net, place: string): Promise<JsonObject | undefined> {
   try {
     const response = await request(net, "The metadata of the MCP server", place);
     return response.ok ? await findObject(response) : undefined;
-  } catch {
+  } catch (error) {
+    throwIfLimited(error);
     // An address that cannot be requested has no metadata. The caller reports that.
     return undefined;
   }
@@ -107,7 +109,10 @@ function withoutHash({ origin, pathname, search }: URL): string {
 async function addMissing(net: Net, diagnosis: Diagnosis): Promise<void> {
   const isOld = await discoverIssuer(net, net.server.origin, false).then(
     () => true,
-    () => false,
+    (error) => {
+      throwIfLimited(error);
+      return false;
+    },
   );
   diagnosis.add({
     ...BASE,

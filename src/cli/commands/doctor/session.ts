@@ -5,7 +5,7 @@
  */
 import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
-import { PROFILES } from "../../host-profiles/profiles.ts";
+import { HOST_NAMES, hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import { ACCEPT, type Conversation, initialize, type Line, post, toConversation } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { describeExchange, isExchange } from "./exchange.ts";
@@ -137,6 +137,8 @@ async function checkUnknownSession(conversation: Conversation, diagnosis: Diagno
     id: "session-404",
     severity: isSignIn ? "breaks" : "degrades",
     hosts: PROFILES.filter((each) => !recovering.includes(each)).map(({ name }) => name),
+    // What hosts do after a 401 for a session has no published source.
+    notKnown: isSignIn ? HOST_NAMES : hostsWithout("replacesSessionOn"),
     what: `An unknown session gets ${describeExchange(answer)} in place of 404, so clients ${isSignIn ? "ask users to sign in again" : "do not open a new session after a restart of the server"}.`,
     fix: "Respond with 404 to a session id that the server does not know.",
   });
