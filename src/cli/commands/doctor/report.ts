@@ -62,7 +62,9 @@ export function printReport(diagnosis: Diagnosis, outcomes: readonly HostOutcome
   if (diagnosis.toolsSize !== undefined) terminal.print(out.dim(`tools/list: ${diagnosis.toolsSize}`));
   const { findings } = diagnosis;
   for (const finding of findings) printFinding(finding, outcomes.length, terminal);
-  if (findings.length === 0) terminal.print(out.green("No faults found."));
+  if (findings.length > 0) return;
+  const isUnchecked = outcomes.every(({ outcome }) => outcome === "unreachable");
+  terminal.print(isUnchecked ? "No faults found, but none of these hosts was checked." : out.green("No faults found."));
 }
 
 function describe({ outcome, step, finding, degraded }: HostOutcome, out: Paint): string {

@@ -5,7 +5,8 @@
  */
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import { describeExchange, type Exchange } from "./exchange.ts";
+import { reasonOf } from "./endpoint.ts";
+import { describeExchange, type Exchange, withoutPeriod } from "./exchange.ts";
 import { listScopes, readBearer, type SignIn, words } from "./sign-in.ts";
 
 const BASE = { step: "token", severity: "breaks", fault: "configuration" } as const;
@@ -57,12 +58,22 @@ export function explainRefused(token: string, refused: Exchange, signIn: SignIn,
   }
   checkAudience(claims, signIn, diagnosis);
   if (diagnosis.findings.length > before) return;
-  const described = readBearer(refused)?.error_description ?? describeExchange(refused);
+  const described = withoutPeriod(readBearer(refused)?.error_description ?? describeExchange(refused));
+  if (reasonOf(refused) === "unauthorized" || /\bmissing authorization\b/i.test(described)) {
+    diagnosis.add({
+      ...BASE,
+      fault: "network",
+      id: "token-removed",
+      what: `The server responds as if the request had no token: ${described}. A proxy may remove the header Authorization.`,
+      fix: "Let the proxy forward the header Authorization.",
+    });
+    return;
+  }
   diagnosis.add({
     ...BASE,
     fault: "server",
     id: "token-refused",
-    what: `The server refuses the token (${described}), although nothing in it explains why.`,
+    what: `The server refuses the token, although nothing in it explains why: ${described}.`,
     fix: "Look at the log of the server: the signature, the keys of the issuer, or a revoked token.",
   });
 }
