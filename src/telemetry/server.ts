@@ -40,8 +40,8 @@ import { type RemoteSpan, readTraceContext } from "./trace-context.ts";
 /** Options of {@link telemetry}. */
 export interface TelemetryOptions<Env = unknown> extends RecordingOptions<Env> {
   /**
-   * What the span in the `traceparent` of a request becomes: `parent`, so that client and server are in one trace; or
-   * `link`, for a server that everyone may call, because a caller otherwise decides to which trace a span belongs and,
+   * How the span in the `traceparent` of a request is used: as the `parent`, so that client and server are in one trace; or
+   * as a `link`, for a server that everyone may call, because a caller otherwise decides to which trace a span belongs and,
    * with most samplers, whether it is recorded. With `link`, each span begins a trace, and an active span, which may have
    * adopted the caller's trace from an HTTP header, is linked too. Only for `openTelemetry`; with `tracing`, it becomes
    * attributes.
@@ -100,7 +100,7 @@ interface Open {
   isCancelled: boolean;
 }
 
-/** What a measurement of an operation is made of. */
+/** The data of a measurement of an operation. */
 interface Ended<Env> {
   readonly data: RequestData<Env> | RequestEnd<Env>;
   /** The operation, without names that the server does not have. */
@@ -128,7 +128,7 @@ class ServerSpans<Env> {
     this.#recording = recording;
   }
 
-  /** Notes the span that an HTTP request names. */
+  /** Stores the span that the headers of an HTTP request name, for each of its messages. */
   arrived(headers: Headers, messages: readonly ParsedMessage[]): undefined {
     const span = readHeaders(headers);
     if (!span) return;

@@ -125,7 +125,7 @@ function findByText(line: Line, answer: Exchange, message: string): FindingInput
       step: "session",
       severity: "breaks",
       fault: "server",
-      what: `The server accepts only one session in its life: ${describeExchange(answer)}.`,
+      what: `The server accepts only one session until it is restarted: ${describeExchange(answer)}.`,
       fix: "Create a transport and a server object for each session.",
     };
   }
@@ -150,7 +150,7 @@ function findByStatus(answer: Exchange, message: string, hasToken: boolean): Fin
       ...BASE,
       id: "blocked",
       fault: "network",
-      what: `A firewall or bot protection answers in place of the server (HTTP ${status}).`,
+      what: `A firewall or bot protection responds instead of the server (HTTP ${status}).`,
       fix: "Exclude the path of the endpoint, and the well-known paths, from bot protection and challenges.",
     };
   }
@@ -173,7 +173,7 @@ function findByStatus(answer: Exchange, message: string, hasToken: boolean): Fin
   return { ...BASE, fault: "server", id: "server-error", what, fix, ours };
 }
 
-/** Adds what is at the address in place of an endpoint, and the address of an endpoint on the same server. */
+/** Adds what is at the address instead of an endpoint, and the address of an endpoint on the same server. */
 async function addWrongPath(line: Line, answer: Exchange, diagnosis: Diagnosis): Promise<void> {
   const stream = await exchange(line, { headers: { Accept: "text/event-stream", ...line.headers } });
   if (isExchange(stream) && stream.status === 200 && stream.mediaType === "text/event-stream") {

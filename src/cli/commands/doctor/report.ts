@@ -9,7 +9,7 @@ import { redactText, withoutGiven } from "../../terminal/redact.ts";
 import { clean, counted, oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";
 import type { Diagnosis, Finding, Severity } from "./diagnosis.ts";
 
-/** What a host experiences. */
+/** The result for one host. */
 export interface HostOutcome {
   readonly host: HostName;
   readonly title: string;
@@ -41,7 +41,7 @@ export function breaksApart({ severity, hosts }: Finding): boolean {
   return severity === "breaks" && hosts.length === 0;
 }
 
-/** The names of what is reported after the hosts. */
+/** The titles of findings that are not about hosts. */
 const APART_TITLES = { origin: "Web page", call: "Call", project: "Project" } as const;
 
 const PAINTS: Readonly<Record<Severity, (paint: Paint, text: string) => string>> = {

@@ -27,8 +27,8 @@ export async function checkHandshake(conversation: Conversation, diagnosis: Diag
     diagnosis.add({
       ...HANDSHAKE,
       id: "version-unknown",
-      what: `The server chooses the protocol version ${JSON.stringify(version)}, which no released client knows.`,
-      fix: "Choose the version that the client offers, or the newest released one that the server supports.",
+      what: `The server chooses the protocol version ${JSON.stringify(version)}, which no released client supports.`,
+      fix: "Choose the version that the client offers, or the newest released version that the server supports.",
     });
     return false;
   }

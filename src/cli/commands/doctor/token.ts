@@ -44,7 +44,7 @@ export function explainRefused(token: string, refused: Exchange, signIn: SignIn,
   }
   const early = [nbf, iat].find((each) => typeof each === "number" && each > nowS + TOLERANCE_S) as number | undefined;
   if (early !== undefined) {
-    const what = `The token is valid only in ${Math.round(early - nowS)} s: the clock of its issuer is ahead.`;
+    const what = `The token becomes valid only in ${Math.round(early - nowS)} s, so the clock of its issuer is ahead.`;
     diagnosis.add({ ...BASE, id: "token-early", what, fix: "Synchronize the clock of the authorization server." });
   }
   if (typeof iss === "string" && signIn.issuers.length > 0 && !signIn.issuers.includes(iss)) {
@@ -143,7 +143,7 @@ export function addLate(method: string, refused: Exchange, diagnosis: Diagnosis)
     ...BASE,
     fault: "server",
     id: "token-late",
-    what: `initialize succeeds, and ${method} is refused: ${describeExchange(refused)}. The host shows a connected server without tools.`,
+    what: `initialize succeeds, but ${method} is refused: ${describeExchange(refused)}. The host shows a connected server without tools.`,
     fix: "Apply the same rules to all requests, and check scopes with 403 and a challenge that names them.",
   });
 }
