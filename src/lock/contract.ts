@@ -13,7 +13,7 @@ import { byCodeUnit, DepthError, sorted, toSortedText } from "./json.ts";
 /** The number of the format of lock files. */
 export const LOCK_FORMAT = 1;
 
-/** The hints of a tool. Those that the server does not send have the defaults of the specification. */
+/** The hints of a tool. Hints that the server does not send have the defaults of the specification. */
 export interface LockedHints {
   /** Whether the tool has no side effects. */
   readonly readOnlyHint: boolean;
@@ -91,7 +91,7 @@ export interface LockedTemplate extends Omit<LockedResource, "uri"> {
 export interface Contract {
   /** The number of the format. */
   readonly lock: 1;
-  /** The server, without its version, which changes at each release. */
+  /** The server, without its version, which changes with each release. */
   readonly server: {
     /** The name that the server reports. */
     readonly name?: string;
@@ -135,11 +135,11 @@ const HINTS: LockedHints = {
   idempotentHint: false,
   openWorldHint: true,
 };
-/** The members of `_meta` that name a view. The second one is the older spelling. */
+/** The members of `_meta` that name a view. The second name is the older spelling. */
 const VIEW_MEMBERS: readonly string[] = ["ui", "ui/resourceUri"];
 
 /**
- * Returns the contract of a server, from its complete lists. Contracts with the same content are equal as texts, because everything in them is sorted.
+ * Returns the contract of a server, from its complete lists. Contracts with the same content have the same JSON, because everything in them is sorted.
  *
  * @throws {KitError} `definition-invalid` naming a definition that is nested too deeply.
  */
@@ -175,7 +175,7 @@ function lockLists(lists: ServerLists): Contract {
 }
 
 /**
- * Returns the text of a lock file: JSON that is equal for equal contracts, and that people can read as a difference in git. Characters
+ * Returns the text of a lock file: JSON that is equal for equal contracts, and whose differences are readable in git. Characters
  * that are invisible, or that change how the text around them is displayed, are escaped.
  */
 export function formatContract(contract: Contract): string {

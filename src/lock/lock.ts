@@ -50,7 +50,7 @@ export class ToolChangedError extends ClientError {
 /**
  * Holds a server to a contract: a tool that has changed since the contract was written, or is not in it, is reported to `onChange`
  * and refused unless that approves it. This prevents a server from changing what a tool does, or what its description says to a model,
- * after the user has approved it. It does not notice a server that behaves differently with the same definitions.
+ * after the user has approved it. It cannot detect a server that behaves differently with the same definitions.
  *
  * The tools are compared whenever the client lists them. Before the first call of a tool that was not listed, and after the server
  * has reported a change, they are listed again.

@@ -1,5 +1,5 @@
 /**
- * What `telemetry()` and `clientTelemetry()` have in common: their options, and where spans and measurements go.
+ * What `telemetry()` and `clientTelemetry()` share: their options, and the destinations of spans and measurements.
  *
  * @module
  */
@@ -77,7 +77,7 @@ export function toRecording(where: string, options: RecordingOptions<never>): Re
     throw new KitError("options-invalid", `${where}: tracing and openTelemetry both record spans; pass one of them.`);
   }
   const spans = openTelemetry ? openTelemetrySpans(openTelemetry) : tracing ? workersSpans(tracing) : NO_SPANS;
-  // The function receives the `env` of the server with whose type it was declared.
+  // The function was declared with the type of the `env` of this server.
   const sink = (typeof metrics === "object" ? toAnalyticsEngine(metrics.analyticsEngine) : metrics) as
     | MetricSink
     | undefined;

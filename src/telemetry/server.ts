@@ -43,8 +43,8 @@ import { type RemoteSpan, readTraceContext } from "./trace-context.ts";
 /** Options of {@link telemetry}. */
 export interface TelemetryOptions<Env = unknown> extends RecordingOptions<Env> {
   /**
-   * What the span in the `traceparent` of a request becomes: `parent`, so that client and server are in one trace; or
-   * `link`, for a server that everyone may call, because a caller otherwise decides to which trace a span belongs and,
+   * How the span in the `traceparent` of a request is used: as the `parent`, so that client and server are in one trace; or
+   * as a `link`, for a server that everyone may call, because a caller otherwise decides to which trace a span belongs and,
    * with most samplers, whether it is recorded. With `link`, each span begins a trace, and an active span, which may have
    * adopted the caller's trace from an HTTP header, is linked too. Only for `openTelemetry`; with `tracing`, it becomes
    * attributes.
@@ -104,7 +104,7 @@ interface Open {
   isCancelled: boolean;
 }
 
-/** What a measurement of an operation is made of. */
+/** The data of a measurement of an operation. */
 interface Ended<Env> {
   readonly data: RequestData<Env> | RequestEnd<Env>;
   /** The operation, without names that the server does not have. */
@@ -135,7 +135,7 @@ class ServerSpans<Env> {
     this.#recording = recording;
   }
 
-  /** Notes the messages of an HTTP request, and the span that it names. */
+  /** Stores the messages of an HTTP request, and the span that its headers name for each of them. */
   arrived(request: Request, messages: readonly ParsedMessage[]): undefined {
     this.#received.set(request, messages);
     const span = readHeaders(request.headers);

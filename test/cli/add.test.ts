@@ -140,6 +140,13 @@ test.each([
   });
 });
 
+test("add auth says which issuer it refuses, and why", async () => {
+  expect(await add("auth", "--issuer", "http://login.example.com", "--yes")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("http://login.example.com is not an https: URL. Name the issuer of the tokens:"),
+  });
+});
+
 test("a project with auth refuses callers without a token", { timeout: 60_000 }, async () => {
   await add("auth", "--issuer", "https://login.example.com", "--yes");
   await using worker = await startWorker({ root: project, wrangler: join(project, "wrangler.toml") });

@@ -63,7 +63,7 @@ describe("arguments", () => {
       "unknown arguments are refused now",
       a({}),
       a({}, { additionalProperties: false }),
-      ["breaking input.*: is not allowed any more"],
+      ["breaking input.*: is no longer allowed"],
     ],
     [
       "the type has changed",

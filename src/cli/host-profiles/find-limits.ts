@@ -20,7 +20,7 @@ import {
 import type { HostName } from "./profiles.ts";
 import type { Source } from "./source.ts";
 
-/** A tool, as far as limits concern it. Members may have any type, because the server may be faulty. */
+/** The members of a tool to which limits apply. Members may have any type, because the server may be faulty. */
 export interface ListedTool {
   readonly name: string;
   readonly description?: unknown;

@@ -89,7 +89,7 @@ export const NAME_PATTERNS: readonly NamePattern[] = [
   },
 ];
 
-/** The number of tools. The list contains the tools of all servers of the host, so a server should stay well below. */
+/** The number of tools. The list contains the tools of all servers of the host, so a server should stay well below the limit. */
 export const TOOL_COUNTS: readonly Maximum[] = [
   {
     max: 128,

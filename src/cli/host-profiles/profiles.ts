@@ -40,13 +40,13 @@ export interface HostProfile {
   readonly replacesSessionOn?: Sourced<readonly number[]>;
   /** Whether it follows redirects of POST requests. */
   readonly followsRedirects?: Sourced<boolean>;
-  /** Whether it connects again and again if GET is refused with a status other than 405. */
+  /** Whether it reconnects again and again if GET is refused with a status other than 405. */
   readonly requiresStreamOr405?: Sourced<boolean>;
   /** Whether `resource` in the protected resource metadata must equal the URL that the user entered. */
   readonly requiresExactResource?: Sourced<boolean>;
   /** Whether it reads the protected resource metadata at the root of the server, in addition to the path of the endpoint. */
   readonly readsRootMetadata?: Sourced<boolean>;
-  /** How it becomes a client of an authorization server: dynamic registration, or a client ID metadata document. */
+  /** How it registers with an authorization server: dynamic registration, or a client ID metadata document. */
   readonly registration?: Sourced<readonly ("dynamic" | "document")[]>;
 }
 

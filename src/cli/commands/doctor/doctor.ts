@@ -23,7 +23,7 @@ import { checkProject } from "./project.ts";
 import { breaksApart, listOutcomes, printReport, toJsonFinding } from "./report.ts";
 import { Steps } from "./steps.ts";
 
-/** The time limit of each request, in milliseconds, unless the user gives another one. */
+/** The time limit of each request, in milliseconds, unless the user sets another limit. */
 const TIMEOUT_MS = 15_000;
 
 type HttpAddress = Extract<ServerAddress, { kind: "http" }>;

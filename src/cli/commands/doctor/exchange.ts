@@ -197,10 +197,15 @@ export function resultOf(answer: Exchange | NoResponse, id: number): JsonObject 
   return isObject(result) ? result : undefined;
 }
 
-/** Describes a response in a few words, for a finding. */
+/** Describes a response in a few words, as a part of a sentence in a finding. */
 export function describeExchange(answer: Exchange | NoResponse): string {
   if (!isExchange(answer)) return answer.message;
   const error = answer.messages.find((each) => isObject(each.error))?.error as JsonObject | undefined;
-  const message = typeof error?.message === "string" ? `: ${oneLine(error.message, 200)}` : "";
-  return `HTTP ${answer.status}${error ? ` with error ${String(error.code)}${message}` : ""}`;
+  const message = typeof error?.message === "string" ? `: ${withoutPeriod(oneLine(error.message, 200))}` : "";
+  return `HTTP ${answer.status}${error ? ` (error ${String(error.code)}${message})` : ""}`;
+}
+
+/** Returns a server's message without its final period, for use within a sentence. */
+export function withoutPeriod(text: string): string {
+  return text.replace(/\.$/, "");
 }

@@ -112,7 +112,7 @@ async function recognize(line: Line, diagnosis: Diagnosis): Promise<void> {
   diagnosis.isOurs = reasonOf(answer) !== undefined;
 }
 
-/** Whether a response asks for a token, or refuses the one that was sent. */
+/** Whether a response asks for a token, or refuses the token that was sent. */
 function isRefusal(answer: Exchange): boolean {
   return answer.status === 401 || (answer.status === 403 && answer.headers.has("www-authenticate"));
 }

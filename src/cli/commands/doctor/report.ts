@@ -9,7 +9,7 @@ import { redactText, withoutGiven } from "../../terminal/redact.ts";
 import { clean, counted, oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";
 import type { Diagnosis, Finding, Severity } from "./diagnosis.ts";
 
-/** What a host experiences. */
+/** The result for one host. */
 export interface HostOutcome {
   readonly host: HostName;
   readonly title: string;
@@ -41,7 +41,7 @@ export function breaksApart({ severity, hosts }: Finding): boolean {
   return severity === "breaks" && hosts.length === 0;
 }
 
-/** The names of what is reported after the hosts. */
+/** The titles of findings that are not about hosts. */
 const APART_TITLES = { origin: "Web page", call: "Call", project: "Project" } as const;
 
 const PAINTS: Readonly<Record<Severity, (paint: Paint, text: string) => string>> = {
@@ -62,7 +62,9 @@ export function printReport(diagnosis: Diagnosis, outcomes: readonly HostOutcome
   if (diagnosis.toolsSize !== undefined) terminal.print(out.dim(`tools/list: ${diagnosis.toolsSize}`));
   const { findings } = diagnosis;
   for (const finding of findings) printFinding(finding, outcomes.length, terminal);
-  if (findings.length === 0) terminal.print(out.green("No faults found."));
+  if (findings.length > 0) return;
+  const isUnchecked = outcomes.every(({ outcome }) => outcome === "unreachable");
+  terminal.print(isUnchecked ? "No faults found, but none of these hosts was checked." : out.green("No faults found."));
 }
 
 function describe({ outcome, step, finding, degraded }: HostOutcome, out: Paint): string {

@@ -18,11 +18,11 @@ const BASE = { step: "sign-in", severity: "breaks", fault: "server" } as const;
 /** The metadata, and where it was found. */
 export interface FoundMetadata {
   readonly metadata: JsonObject | undefined;
-  /** Whether the metadata is at one of the well-known places. */
+  /** Whether the metadata is at one of the well-known locations. */
   readonly isWellKnown: boolean;
 }
 
-/** Reads the metadata at all of its places, and adds what is wrong with the places. */
+/** Reads the metadata at all its locations, and adds what is wrong with the locations. */
 export async function findMetadata(
   net: Net,
   announced: string | undefined,

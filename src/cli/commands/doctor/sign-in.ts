@@ -48,7 +48,7 @@ export async function checkSignIn(line: Line, refused: Exchange, diagnosis: Diag
       ...BASE,
       id: "challenge-missing",
       severity: metadata && isWellKnown ? "degrades" : "breaks",
-      what: "The 401 has no WWW-Authenticate header with the scheme Bearer, which tells clients where to sign in.",
+      what: "The 401 has no WWW-Authenticate header with the scheme Bearer, from which clients find out where to sign in.",
       fix: 'Send WWW-Authenticate: Bearer resource_metadata="https://.../.well-known/oauth-protected-resource/...".',
       ours: "Use bearer() of mcp-edge/worker/auth in the option use of edge(), which sends it.",
     });
