@@ -36,12 +36,12 @@ const MISTAKES = [
     name: "04-booking",
     mistake: "a number for each run instead of a step",
     change: [/await ctx\.step\("number", \(\) => (.*)\);/, "$1;"],
-    failure: "is booked once",
+    failure: "an answer that is sent twice",
   },
   {
     name: "10-report",
     mistake: "no steps",
-    change: [/await ctx\.step\([\s\S]*?\}\)\);/, "await send(topic, stage);"],
+    change: [/await ctx\.step\([\s\S]*?\n\s*\);/, "await send(topic, stage);"],
     failure: "does not repeat finished stages",
   },
 ] as const;
