@@ -18,16 +18,18 @@ program
 program
   .command("prepare")
   .description("creates a folder with the statement of a task, the documents and an installed package")
-  .argument("<task>", "the number or name of the task, such as 4")
-  .argument("<folder>", "the folder to create")
+  .argument("<task>", "the number or name of the task, such as 4; all for a folder of each task")
+  .argument("<folder>", "the folder to create, or with all, the folder for their folders")
   .option(
     "--start <what>",
     "empty: nothing is installed; installed: dependencies only; or the name of a template",
     "installed",
   )
   .option("--package <file>", "a file that npm pack has created; otherwise the package is packed")
-  .action(async (task: string, folder: string, options: { readonly start: string; readonly package?: string }) => {
-    await prepare({ task: findTask(task), folder: resolve(folder), start: options.start, tarball: options.package });
+  .action((task: string, folder: string, options: { readonly start: string; readonly package?: string }) => {
+    const tasks = (task === "all" ? taskNames() : [task]).map(findTask);
+    const places = tasks.map(({ name }) => (task === "all" ? resolve(folder, name) : resolve(folder)));
+    prepare({ tasks, folders: places, start: options.start, tarball: options.package });
   });
 program
   .command("judge")

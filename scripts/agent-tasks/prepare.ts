@@ -18,9 +18,9 @@ import type { AgentTask } from "./tasks.ts";
 
 /** What to prepare. */
 export interface Preparation {
-  readonly task: AgentTask;
-  /** A folder that does not exist or is empty. */
-  readonly folder: string;
+  readonly tasks: readonly AgentTask[];
+  /** A folder for each task, which does not exist or is empty. */
+  readonly folders: readonly string[];
   /** `empty`, `installed`, or the name of a template. */
   readonly start: string;
   /** The packed package; undefined to pack it. */
@@ -31,30 +31,41 @@ export interface Preparation {
 const DEPENDENCIES = ["zod"];
 const DEV_DEPENDENCIES = ["wrangler@^4.155.0", "typescript", "vitest", "node@24"];
 
-/** Creates the folder, and prints what it contains. */
-export async function prepare({ task, folder, start, tarball }: Preparation): Promise<void> {
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw new Error(`${folder} is not empty.`);
+/** Creates the folders, and prints what they are. Packages are installed once, and copied. */
+export function prepare({ tasks, folders, start, tarball }: Preparation): void {
+  const used = folders.find((folder) => existsSync(folder) && readdirSync(folder).length > 0);
+  if (used !== undefined) throw new Error(`${used} is not empty.`);
   const temporary = mkdtempSync(join(tmpdir(), "mcp-edge-agent-"));
   try {
     const packed = tarball ?? pack(temporary);
-    const name = basename(packed);
-    if (start === "empty" || start === "installed") {
+    const project = join(temporary, "agent-server");
+    createProject(project, start, packed);
+    writeTexts(join(project, "documents"));
+    for (const [at, task] of tasks.entries()) {
+      const folder = folders[at] ?? "";
       mkdirSync(folder, { recursive: true });
-      copyFileSync(packed, join(folder, name));
-      if (start === "installed") install(folder, name);
-    } else {
-      createFromTemplate(folder, start, packed);
+      execFileSync("cp", ["-R", `${project}/.`, folder]);
+      writeFileSync(join(folder, "TASK.md"), statementOf(task, start, basename(packed)));
+      console.log(`${folder}: ${task.name}, ${start}. The agent begins with TASK.md.`);
     }
-    writeTexts(join(folder, "documents"));
-    writeFileSync(join(folder, "TASK.md"), statementOf(task, start, name));
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
-  console.log(`${folder}: ${task.name}, ${start}. The agent begins with TASK.md.`);
 }
 
-/** Packs the package into a folder, and returns the file. */
+function createProject(folder: string, start: string, tarball: string): void {
+  if (start !== "empty" && start !== "installed") {
+    createFromTemplate(folder, start, tarball);
+    return;
+  }
+  mkdirSync(folder);
+  copyFileSync(tarball, join(folder, basename(tarball)));
+  if (start === "installed") install(folder, basename(tarball));
+}
+
+/** Packs the package, as it was built last, into a folder, and returns the file. */
 function pack(folder: string): string {
+  if (!existsSync(join(ROOT, "dist/templates"))) throw new Error("The package is not built. Run: npm run build");
   const args = ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder];
   execFileSync("npm", args, { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
   return join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
@@ -73,11 +84,13 @@ function install(folder: string, tarball: string): void {
 
 function createFromTemplate(folder: string, template: string, tarball: string): void {
   const args = [join(ROOT, "bin/mcp-edge.js"), "new", folder, "--template", template, "--package", tarball, "--no-git"];
-  execFileSync(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+  execFileSync(process.execPath, args, { stdio: "pipe" });
   // The project refers to the file, which may be deleted.
   copyFileSync(tarball, join(folder, basename(tarball)));
-  const manifest = join(folder, "package.json");
-  writeFileSync(manifest, readFileSync(manifest, "utf8").replace(/"file:[^"]+\.tgz"/, `"file:${basename(tarball)}"`));
+  for (const name of ["package.json", "package-lock.json"]) {
+    const file = join(folder, name);
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(/"file:[^"]+\.tgz"/g, `"file:${basename(tarball)}"`));
+  }
 }
 
 /** The statement, followed by the rules, which are the same for all tasks. */
