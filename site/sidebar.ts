@@ -28,7 +28,17 @@ export function sectionsOf(files: readonly string[]): Section[] {
     {
       title: "Guides",
       entries: [
-        group("Define a server", "questions", "tasks", "once", "notifications", "data", "skills", "apps"),
+        group(
+          "Define a server",
+          "questions",
+          "tasks",
+          "once",
+          "notifications",
+          "data",
+          "skills",
+          "apps",
+          "read-only-servers",
+        ),
         group("Serve it", "projects", "http", "stdio", "sessions", "page", "hooks", "plugins"),
         group("Test it", "testing", "testing-faults", "recorder", "lock", "command-line"),
         group("Sign users in", "authorization", "authorization-scopes", "authorization-tokens"),
