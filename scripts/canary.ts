@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { npm } from "./npm.ts";
+import { findProgram } from "../src/node/program.ts";
 import { ROOT } from "./tools.ts";
 
 /** What changes independently of this repository, and what users have in a newer version than we do. */
@@ -22,7 +22,7 @@ const NEWEST = [
 ];
 
 function run(...args: readonly string[]): string {
-  const { command, args: all, options } = npm(args);
+  const { command, args: all, ...options } = findProgram("npm", args);
   return execFileSync(command, all, { ...options, cwd: ROOT, encoding: "utf8" }).trim();
 }
 

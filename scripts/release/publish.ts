@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { npm } from "../npm.ts";
+import { findProgram } from "../../src/node/program.ts";
 import { findProblemsAfter } from "./checks.ts";
 import { CREATE, findSection, type Repository } from "./repository.ts";
 import { billOf } from "./sbom.ts";
@@ -37,27 +37,30 @@ export function publish(repository: Repository, { isDryRun, isSigned }: PublishO
 }
 
 /** Packs both packages into a folder, with a bill of materials for each. Returns the files by the names of the packages. */
-export function packBoth(repository: Repository, folder: string): Readonly<Record<string, string>> {
+function packBoth(repository: Repository, folder: string): Readonly<Record<string, string>> {
+  const files = packInto(repository, folder);
+  for (const [name, file] of Object.entries(files)) {
+    const bill = billOf(name, Object.values(files));
+    writeFileSync(file.replace(/\.tgz$/, ".cdx.json"), `${JSON.stringify(bill, null, 2)}\n`);
+  }
+  return files;
+}
+
+/** Builds the repository and packs both packages into a folder. Returns the files by the names of the packages. */
+export function packInto(repository: Repository, folder: string): Readonly<Record<string, string>> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   const { version } = repository.readManifest();
-  // What is packed has been built from the files of this commit.
   run(repository, ["run", "build"]);
   const pack = ["pack", "--ignore-scripts", "--pack-destination", folder];
   run(repository, pack);
   run(repository, [...pack, "--workspace", CREATE]);
-  const names = ["mcp-edge", CREATE];
-  const fileOf = (name: string) => join(folder, `${name}-${version}.tgz`);
-  for (const name of names) {
-    const bill = billOf(name, names.map(fileOf));
-    writeFileSync(join(folder, `${name}-${version}.cdx.json`), `${JSON.stringify(bill, null, 2)}\n`);
-  }
-  return Object.fromEntries(names.map((name) => [name, fileOf(name)]));
+  return Object.fromEntries(["mcp-edge", CREATE].map((name) => [name, join(folder, `${name}-${version}.tgz`)]));
 }
 
 function isPublished(repository: Repository, spec: string): boolean {
   try {
-    const { command, args, options } = npm(["view", spec, "version"]);
+    const { command, args, ...options } = findProgram("npm", ["view", spec, "version"]);
     return execFileSync(command, args, { ...options, cwd: repository.root, encoding: "utf8" }).trim() !== "";
   } catch {
     // npm also ends with an error if the package does not exist.
@@ -66,6 +69,6 @@ function isPublished(repository: Repository, spec: string): boolean {
 }
 
 function run(repository: Repository, args: readonly string[]): void {
-  const { command, args: all, options } = npm(args);
+  const { command, args: all, ...options } = findProgram("npm", args);
   execFileSync(command, all, { ...options, cwd: repository.root, stdio: ["ignore", "inherit", "inherit"] });
 }

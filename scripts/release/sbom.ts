@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { npm } from "../npm.ts";
+import { findProgram } from "../../src/node/program.ts";
 
 /** The part of CycloneDX that is read here. */
 interface Component {
@@ -22,7 +22,7 @@ export function billOf(name: string, tarballs: readonly string[]): BillOfMateria
   try {
     writeFileSync(join(folder, "package.json"), '{ "name": "sbom", "version": "1.0.0", "private": true }');
     const run = (...args: readonly string[]) => {
-      const { command, args: all, options } = npm(args);
+      const { command, args: all, ...options } = findProgram("npm", args);
       return execFileSync(command, all, { ...options, cwd: folder, encoding: "utf8", maxBuffer: 2 ** 26 });
     };
     run("install", "--ignore-scripts", "--omit=optional", "--omit=peer", "--no-audit", "--no-fund", ...tarballs);

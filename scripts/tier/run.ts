@@ -2,6 +2,7 @@
 import { serveHttp } from "../../src/node/serve-http.ts";
 import { createReferenceServer } from "../../src/reference/server.ts";
 import { edge } from "../../src/worker/edge.ts";
+import { replay } from "../../src/worker/replay/index.ts";
 import { newKeys, Workerd } from "../../test/harness/workerd.ts";
 import { isCleanRun, runClientSuite } from "../official-client-suite.ts";
 import {
@@ -49,7 +50,8 @@ async function startServer(runtime: Runtime): Promise<{ readonly url: string; st
     return { url: `${worker.origin.replace("127.0.0.1", "localhost")}/mcp`, stop: () => worker.stop() };
   }
   const env = { MCP_KEYS: newKeys() };
-  const serving = await serveHttp(edge(createReferenceServer()), { port: 0, env, log: () => {} });
+  const app = edge(createReferenceServer(), { use: [replay()] });
+  const serving = await serveHttp(app, { port: 0, env, log: () => {} });
   return { url: `${serving.origin.replace("127.0.0.1", "localhost")}/mcp`, stop: () => serving.close() };
 }
 

@@ -28,8 +28,8 @@ draft is accepted, the rating is made by people according to SEP-1730, which als
 and if the client exits with 0; the suite itself also accepts scenarios without a check, and warnings. The required scenarios are those of
 the suite's requirement files. It has no such file for 2025-06-18, so all scenarios that it lists for that version count as required.`;
 
-const NODE = `On Node, the server runs without Durable Objects (\`serveHttp()\`). Sessions require them, so scenarios of older versions in which the
-server sends requests or notifications to the client by itself cannot pass there; the rating is that of workerd.`;
+const NODE = `On Node, the server runs without Durable Objects: \`serveHttp(edge(server, { use: [replay()] }))\`. Sessions require them, so scenarios
+of the older versions in which the server sends something to the client by itself cannot pass there. The rating is that of workerd.`;
 
 /** Returns the page as Markdown. */
 export function writeReport({ date, scores, extras, conditions, versions }: Report): string {
@@ -62,7 +62,7 @@ ${missing.length === 0 ? "Every required scenario is clean." : `Required scenari
 ## Scenarios that are not required
 
 Every other scenario of the suite, in each version for which the suite lists it, with its successes, failures and warnings. The scenarios of
-extensions belong to no version.
+extensions belong to no version. With 0/0/0, the suite has skipped all checks of the scenario.
 
 | scenario | leg | version | why it is not required | on workerd | on Node |
 | --- | --- | --- | --- | --- | --- |

@@ -14,13 +14,12 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { readPlainFile } from "../../node/plain-file.ts";
+import { readPlainFile, renameWhenFreeSync } from "../../node/plain-file.ts";
 import { usageError } from "../exit.ts";
 
 /** Options of {@link findTarget}. */
@@ -115,7 +114,7 @@ export function writeWhole(path: string, content: string | Uint8Array, mode = 0o
       closeSync(file);
     }
     if (before) chmodSync(partial, before.mode & 0o777);
-    renameSync(partial, path);
+    renameWhenFreeSync(partial, path);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
