@@ -22,7 +22,7 @@ const group = (title: string, ...names: readonly string[]): Entry => ({ title, p
 export function sectionsOf(files: readonly string[]): Section[] {
   const inFolder = (folder: string) => files.filter((file) => file.startsWith(`docs/${folder}/`)).sort();
   const sections: readonly Section[] = [
-    { title: "Start", entries: ["docs/start.md", "docs/for-agents.md"] },
+    { title: "Start", entries: ["docs/start.md", "docs/for-agents.md", "docs/facts.md"] },
     { title: "Tutorial", entries: inFolder("tutorial") },
     { title: "Recipes", entries: inFolder("recipes") },
     {
@@ -55,6 +55,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
         ...guides("deploys", "doctor", "telemetry", "operating", "rates-and-audit", "concurrency-and-memory"),
         "docs/cost.md",
         "docs/scale.md",
+        "docs/compatibility.md",
       ],
     },
     { title: "Security", entries: [...guides("security", "safe-handlers", "safe-content"), "SECURITY.md"] },
@@ -65,6 +66,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
         "docs/reference/options.md",
         "docs/reference/limits.md",
         { title: "Exports", pages: inFolder("reference/api") },
+        "docs/tier.md",
         { title: "Design", pages: ["docs/architecture.md", ...inFolder("decisions"), "CONTRIBUTING.md"] },
       ],
     },

@@ -196,6 +196,16 @@ test("add test replaces the script of npm init, and reports that a server with a
   expect(JSON.parse(read("package.json")).scripts.test).toBe("vitest run");
 });
 
+test("a project whose lines end with CR and LF keeps them, and is changed in the same places", async () => {
+  const files = ["wrangler.toml", "package.json", "src/weather.ts", "src/index.ts"];
+  for (const file of files) write(file, read(file).replaceAll("\n", "\r\n"));
+  const ran = await add("d1", "--yes");
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Added.")]);
+  for (const file of files) expect(read(file).replaceAll("\r\n", ""), file).not.toContain("\n");
+  expect(read("wrangler.toml")).toContain('[[d1_databases]]\r\nbinding = "DB"\r\n');
+  expect(read("src/weather.ts")).toContain('import { addNotes } from "./notes.ts";\r\n');
+});
+
 test("--print shows the changes without making them", async () => {
   const before = read("wrangler.toml");
   const { code, stdout, stderr } = await add("d1", "--print");

@@ -14,13 +14,12 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { readPlainFile } from "../../node/plain-file.ts";
+import { readPlainFile, renameWhenFreeSync } from "../../node/plain-file.ts";
 import { usageError } from "../exit.ts";
 
 /** Options of {@link findTarget}. */
@@ -121,8 +120,8 @@ export function writeWhole(
       closeSync(file);
     }
     if (before) chmodSync(partial, before.mode & 0o777);
-    beforeReplacing();
-    renameSync(partial, path);
+      beforeReplacing();
+      renameWhenFreeSync(partial, path);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
