@@ -17,6 +17,29 @@ test("the sidebar contains every document once", () => {
   expect(sectionsOf(files).flatMap(pagesIn).sort()).toEqual(files);
 });
 
+test("the sections are in the order in which a reader needs them", () => {
+  expect(sectionsOf(files).map(({ title }) => title)).toEqual([
+    "Start",
+    "Tutorial",
+    "Guides",
+    "Concepts",
+    "Hosts",
+    "Operate",
+    "Security",
+    "Reference",
+    "Migration",
+    "Changelog",
+  ]);
+});
+
+test("the hosts are listed with their index first, and pages about migration as soon as they exist", () => {
+  const sections = sectionsOf([...files, "docs/migration/from-the-sdk.md"]);
+  const pagesOf = (name: string) => sections.filter(({ title }) => title === name).flatMap(pagesIn);
+  expect(pagesOf("Hosts")[0]).toBe("docs/hosts/README.md");
+  expect(pagesOf("Hosts")).toHaveLength(11);
+  expect(pagesOf("Migration")).toContain("docs/migration/from-the-sdk.md");
+});
+
 test("a document that the sidebar does not list is not found there", () => {
   const listed = sectionsOf([...files, "docs/guides/unlisted.md"]).flatMap(pagesIn);
   expect(listed).not.toContain("docs/guides/unlisted.md");
