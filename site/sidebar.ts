@@ -24,7 +24,6 @@ export function sectionsOf(files: readonly string[]): Section[] {
   const sections: readonly Section[] = [
     { title: "Start", entries: ["docs/start.md", "docs/for-agents.md", "docs/facts.md"] },
     { title: "Tutorial", entries: inFolder("tutorial") },
-    { title: "Recipes", entries: inFolder("recipes") },
     {
       title: "Guides",
       entries: [
@@ -45,6 +44,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
         group("Be the authorization server", "authorization-server", "authorization-server-tokens", "sign-in-pages"),
         group("Write a client", "client", "client-recovery", "client-extensions", "client-servers", "client-tasks"),
         group("Sign a client in", "signing-in", "signing-in-clients"),
+        { title: "Recipes", pages: inFolder("recipes") },
       ],
     },
     { title: "Concepts", entries: CONCEPTS },
@@ -70,7 +70,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
         { title: "Design", pages: ["docs/architecture.md", ...inFolder("decisions"), "CONTRIBUTING.md"] },
       ],
     },
-    { title: "Migration", entries: guides("moving-github-sign-in", "moving-own-login") },
+    { title: "Migration", entries: [...inFolder("migration"), ...guides("moving-github-sign-in", "moving-own-login")] },
     { title: "Changelog", entries: ["CHANGELOG.md"] },
   ];
   const existing = new Set(files);

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT } from "../scripts/tools.ts";
-import { documentFiles, type Page, readPages } from "./pages.ts";
+import { documentFiles, type Page, readPages, withThemedPictures } from "./pages.ts";
 import { type Section, sectionsOf } from "./sidebar.ts";
 import { allPages, listOfPages } from "./texts.ts";
 
@@ -22,9 +22,12 @@ export function readSite(): { readonly sections: readonly Section[]; readonly pa
 /** Writes the pages for VitePress. Only files that have changed are written, so that a server of VitePress reloads only these. */
 export function stage(): void {
   const { pages } = readSite();
-  for (const { path, text } of pages.values())
-    write(join(STAGE, `${path}.md`), isWide(text) ? `---\naside: false\n---\n\n${text}` : text);
-  write(join(STAGE, "index.md"), readFileSync(join(SITE, "index.md"), "utf8").replace("../docs/", "./"));
+  for (const { path, text } of pages.values()) {
+    const themed = withThemedPictures(text);
+    write(join(STAGE, `${path}.md`), isWide(text) ? `---\naside: false\n---\n\n${themed}` : themed);
+  }
+  const home = readFileSync(join(SITE, "index.md"), "utf8").replaceAll("../docs/", "./");
+  write(join(STAGE, "index.md"), withThemedPictures(home));
   cpSync(join(ROOT, "docs/images"), join(STAGE, "images"), { recursive: true });
   const copied = join(STAGE, "public");
   writeTexts(copied);

@@ -12,14 +12,13 @@ interface Stored {
 
 /** Stores the commit on which the tests begin. A tree with changes is not a commit, so nothing is stored for it. */
 export function beginTests(repository: Repository): void {
-  const began = repository.changes().length === 0 ? { began: repository.commit() } : {};
-  write(repository, { ...read(repository), began: undefined, ...began });
+  write(repository, { ...read(repository), began: findCommit(repository) });
 }
 
 /** Stores that the tests have passed, if the tree is still the commit on which they began. */
 export function passTests(repository: Repository): boolean {
   const { began } = read(repository);
-  const isSame = began !== undefined && began === repository.commit() && repository.changes().length === 0;
+  const isSame = began !== undefined && began === findCommit(repository);
   if (isSame) write(repository, { passed: began });
   return isSame;
 }
@@ -27,6 +26,15 @@ export function passTests(repository: Repository): boolean {
 /** Whether all tests have passed on the commit that is checked out. */
 export function havePassed(repository: Repository): boolean {
   return read(repository).passed === repository.commit();
+}
+
+/** Returns the commit that is checked out; undefined if a file has changed, or the folder is a copy without a repository. */
+function findCommit(repository: Repository): string | undefined {
+  try {
+    return repository.changes().length === 0 ? repository.commit() : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function read(repository: Repository): Stored {

@@ -48,10 +48,11 @@ function watch(server: Reporter): Watched {
   servers.set(server, watched);
   const { kept } = watched;
   const report = server.report.bind(server);
-  server.report = (error, context, runtime) => {
-    if (watched.running > 0) kept.set(context.correlationId, error);
+  server.report = (error, subject, runtime) => {
+    const correlationId = report(error, subject, runtime);
+    if (watched.running > 0) kept.set(correlationId, error);
     if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value ?? "");
-    report(error, context, runtime);
+    return correlationId;
   };
   return watched;
 }

@@ -120,8 +120,8 @@ export function writeWhole(
       closeSync(file);
     }
     if (before) chmodSync(partial, before.mode & 0o777);
-      beforeReplacing();
-      renameWhenFreeSync(partial, path);
+    beforeReplacing();
+    renameWhenFreeSync(partial, path);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;

@@ -17,7 +17,7 @@ import {
   TOOL_COUNTS,
   TOP_LEVEL_KEYWORDS,
 } from "./limits.ts";
-import type { HostName } from "./profiles.ts";
+import type { HostName } from "./profile.ts";
 import type { Source } from "./source.ts";
 
 /** The members of a tool to which limits apply. Members may have any type, because the server may be faulty. */

@@ -5,7 +5,8 @@
  */
 import { isPublicHost } from "../../../core/basics/addresses.ts";
 import { isLoopback } from "../../../http/origin.ts";
-import { type HostName, hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
+import type { HostName } from "../../host-profiles/profile.ts";
+import { hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import type { Diagnosis, FindingInput } from "./diagnosis.ts";
 import type { NoResponse } from "./exchange.ts";
 

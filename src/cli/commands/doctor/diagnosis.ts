@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { HOST_NAMES, type HostName } from "../../host-profiles/profiles.ts";
+import { HOST_NAMES, type HostName } from "../../host-profiles/profile.ts";
 import type { Source } from "../../host-profiles/source.ts";
 
 /** The steps of a connection, in their order. */

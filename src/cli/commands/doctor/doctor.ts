@@ -5,7 +5,7 @@
  */
 import { isLoopback } from "../../../http/origin.ts";
 import { Exit, usageError } from "../../exit.ts";
-import type { HostName } from "../../host-profiles/profiles.ts";
+import type { HostName } from "../../host-profiles/profile.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
 import { checkCredentials, keepCredentials, openTarget, readHeaders } from "../../server/open-target.ts";
 import type { ServerAddress } from "../../server/server-address.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HostName } from "../../host-profiles/profiles.ts";
+import type { HostName } from "../../host-profiles/profile.ts";
 import { PROFILES, titleOf } from "../../host-profiles/profiles.ts";
 import { redactText, withoutGiven } from "../../terminal/redact.ts";
 import { clean, counted, oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";

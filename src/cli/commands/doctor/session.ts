@@ -5,7 +5,8 @@
  */
 import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
-import { HOST_NAMES, hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
+import { HOST_NAMES } from "../../host-profiles/profile.ts";
+import { hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import { ACCEPT, type Conversation, initialize, type Line, post, toConversation } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { errorOf, reasonOf } from "./endpoint.ts";
