@@ -38,7 +38,7 @@ const CONNECTION: readonly Row[] = [
     fix: /Let the server accept 127\.0\.0\.1/,
   },
   {
-    name: "a proxy that changes the host, in front of a server that checks it only for GET",
+    name: "a changed host that only GET refuses",
     fault: {
       reply: ({ method }) => (method === "GET" ? error(403, 'Host "internal.example" is not allowed.') : undefined),
     },
@@ -92,7 +92,7 @@ const CONNECTION: readonly Row[] = [
     fix: /202/,
   },
   {
-    name: "a proxy that removes the session id from requests",
+    name: "a session id removed from requests",
     fault: {
       reply: (request) => (isMethod(request, "initialize") ? undefined : error(400, "Mcp-Session-Id is missing.")),
     },
@@ -101,7 +101,7 @@ const CONNECTION: readonly Row[] = [
     fix: /forward the header Mcp-Session-Id/,
   },
   {
-    name: "a proxy that removes the session id from responses",
+    name: "a session id removed from responses",
     fault: {
       reply: (request, correct) => {
         if (isMethod(request, "initialize")) return { ...correct(), headers: {} };
@@ -160,7 +160,7 @@ const CONNECTION: readonly Row[] = [
     fix: /405/,
   },
   {
-    name: "a proxy that changes Accept, in front of a server of mcp-edge",
+    name: "a proxy that changes Accept",
     fault: {
       reply: (request, correct) =>
         request.method === "GET" ? error(406, "Not acceptable.") : recognized("not-jsonrpc")(request, correct),
