@@ -98,6 +98,14 @@ test("the instructions for coding agents have at most 100 lines", () => {
   expect(read("docs/for-agents.md").trimEnd().split("\n").length).toBeLessThanOrEqual(100);
 });
 
+test.each([...documents, "README.md", "src/cli/commands/new/shared/AGENTS.md", "examples/docs-server/README.md"])(
+  "the commands in %s pass the arguments of tools as options, which mcp-edge call requires",
+  (file) => {
+    const calls = [...read(file).matchAll(/mcp-edge call \S+ \S+ \w+=/g)].map(([command]) => command);
+    expect(calls).toEqual([]);
+  },
+);
+
 describe("a page", () => {
   const known = new Set(["docs/guides/client.md", "docs/guides/once.md", "SECURITY.md", "docs/decisions/001-a.md"]);
   const textOf = (markdown: string) => pageOf("docs/guides/client.md", markdown, known).text;

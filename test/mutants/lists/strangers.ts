@@ -472,4 +472,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (isUnseen || this.budget.text(one)",
     tests: ["test/lock/compare.test.ts"],
   },
+  {
+    id: "skill-replaces-another",
+    reason: "Installing the skill for coding agents would overwrite a skill that the user has written.",
+    file: "src/cli/commands/skills/install.ts",
+    find: "if (before === undefined || before.includes(MARK)) return;",
+    replace: "return;",
+    tests: ["test/skills/install.test.ts"],
+  },
 ];
