@@ -30,7 +30,7 @@ beforeAll(() => {
     run("npm", ...pack);
     run("npm", ...pack, "--workspace", "create-mcp-edge");
   }
-}, 300_000);
+}, 600_000);
 afterAll(() => rmSync(PLACE, { recursive: true, force: true }));
 
 const manifestOf = (folder: string) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

@@ -480,4 +480,28 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "return;",
     tests: ["test/skills/install.test.ts"],
   },
+  {
+    id: "windows-current-folder-searched",
+    reason: "On Windows, npx of a cloned project would be started instead of the user's own.",
+    file: "src/node/program.ts",
+    find: '(variableOf(env, "PATH") ?? "").split(";")',
+    replace: '[cwd, ...(variableOf(env, "PATH") ?? "").split(";")]',
+    tests: ["test/node/program.test.ts"],
+  },
+  {
+    id: "windows-variable-in-argument",
+    reason: "An argument such as %PATH% would reach a program on Windows with the value of the variable.",
+    file: "src/node/program.ts",
+    find: '/["\\r\\n\\0]/.test(part) || namesVariable(part, env)',
+    replace: '/["\\r\\n\\0]/.test(part)',
+    tests: ["test/node/program.test.ts"],
+  },
+  {
+    id: "windows-quote-in-argument",
+    reason: "An argument with a quote could start another program on Windows.",
+    file: "src/node/program.ts",
+    find: '/["\\r\\n\\0]/.test(part)',
+    replace: "/[\\r\\n\\0]/.test(part)",
+    tests: ["test/node/program.test.ts"],
+  },
 ];
