@@ -12,7 +12,9 @@ interface Json {
 type Send = (method: string, params: Json) => Promise<unknown>;
 
 /** How long a server has for one answer, in milliseconds. */
-const ANSWER_MS = 8_000;
+const ANSWER_MS = 15_000;
+/** The version that all of the servers support. */
+const VERSION = "2025-11-25";
 const CALLS_MAX = 40;
 
 /** Asks a process over stdio. */
@@ -72,7 +74,8 @@ export function askFetch(handle: (request: Request) => Promise<Response>, url: s
     const headers: Record<string, string> = {
       "Content-Type": "application/json",
       Accept: "application/json, text/event-stream",
-      ...(method === "initialize" ? {} : { "MCP-Protocol-Version": "2025-06-18" }),
+      Host: new URL(url).host,
+      ...(method === "initialize" ? {} : { "MCP-Protocol-Version": VERSION }),
       ...(session === undefined ? {} : { "Mcp-Session-Id": session }),
     };
     const response = await within(handle(new Request(url, { method: "POST", headers, body })), method);
@@ -103,7 +106,7 @@ async function within<T>(work: Promise<T>, what: string): Promise<T> {
 
 async function ask(send: Send): Promise<Answers> {
   const answers: Answers = {};
-  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "measure", version: "1" } };
+  const params = { protocolVersion: VERSION, capabilities: {}, clientInfo: { name: "measure", version: "1" } };
   answers.initialize = await send("initialize", params);
   await send("notifications/initialized", {});
   for (const method of ["tools/list", "prompts/list", "resources/list", "resources/templates/list"])

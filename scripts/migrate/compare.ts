@@ -8,7 +8,8 @@ export function normalize(key: string, answer: unknown): unknown {
     if (name === "additionalProperties" && value === false) return undefined;
     // Capabilities follow from the definitions.
     if (name === "capabilities" && key === "initialize") return undefined;
-    // The message of a refused argument comes from the kit.
+    // The result of a prompt repeats its description.
+    if (name === "description" && key.startsWith("prompt ") && typeof value === "string") return undefined;
     return value;
   });
   const value = sorted(JSON.parse(text) as unknown);

@@ -13,8 +13,26 @@ import { rangeOf, type Unit } from "./unit.ts";
 /** Finds the classes of `McpAgent`, and migrates those that can be. */
 export function migrateAgents(migration: Migration, unit: Unit): void {
   for (const declaration of unit.file.getClasses()) {
-    if (declaration.getExtends()?.getExpression().getText() === "McpAgent") migrateAgent(migration, unit, declaration);
+    if (isAgent(declaration)) migrateAgent(migration, unit, declaration);
   }
+}
+
+/** Leaves a note at each class that cannot be migrated. Its file is then not changed otherwise. Returns whether there is one. */
+export function refuseAgents(migration: Migration, unit: Unit): boolean {
+  let isRefused = false;
+  for (const declaration of unit.file.getClasses()) {
+    if (!isAgent(declaration)) continue;
+    const obstacle = findObstacle(readAgent(declaration));
+    if (obstacle === undefined) continue;
+    isRefused = true;
+    migration.topics.add(/state|sql/.test(obstacle) ? "state" : "sessions");
+    unit.todo(declaration, `${declaration.getName()} was not migrated: ${obstacle}`);
+  }
+  return isRefused;
+}
+
+function isAgent(declaration: ClassDeclaration): boolean {
+  return declaration.getExtends()?.getExpression().getText() === "McpAgent";
 }
 
 /** The parts of a class. */
@@ -31,11 +49,11 @@ interface Agent {
 /** Members of the base class that this kit has in the context of handlers. */
 const IN_CONTEXT = new Set(["env", "props"]);
 
-function migrateAgent(migration: Migration, unit: Unit, declaration: ClassDeclaration): void {
+function readAgent(declaration: ClassDeclaration): Agent {
   const [env, , props] = declaration.getExtends()?.getTypeArguments() ?? [];
   const server = declaration.getInstanceProperty("server");
   const init = declaration.getInstanceMethod("init");
-  const agent: Agent = {
+  return {
     declaration,
     server: Node.isPropertyDeclaration(server) ? server : undefined,
     getter: Node.isGetAccessorDeclaration(server) ? server : undefined,
@@ -44,12 +62,10 @@ function migrateAgent(migration: Migration, unit: Unit, declaration: ClassDeclar
     env: env?.getText(),
     props: props?.getText(),
   };
-  const obstacle = findObstacle(agent);
-  if (obstacle !== undefined) {
-    migration.topics.add(/state|sql/.test(obstacle) ? "state" : "sessions");
-    unit.todo(declaration, `${declaration.getName()} was not migrated: ${obstacle}`);
-    return;
-  }
+}
+
+function migrateAgent(migration: Migration, unit: Unit, declaration: ClassDeclaration): void {
+  const agent = readAgent(declaration);
   migration.topics.add("storage");
   migration.topics.add("sessions");
   migration.needsObjects = true;
@@ -116,7 +132,10 @@ function writeServer(migration: Migration, unit: Unit, agent: Agent, isPlain: bo
   if (Node.isNewExpression(created)) migrateConstructor(migration, unit, created, added, env);
   unit.replace(declaration, (nested) => {
     if (isPlain) return plainText(unit, agent, server, nested);
-    const parameters = [`env: ${env}`, `props: ${props ?? "unknown"}`].join(", ");
+    const parameters = [
+      `${parameterName(agent, "env")}: ${env}`,
+      `${parameterName(agent, "props")}: ${props ?? "unknown"}`,
+    ].join(", ");
     const isAsync =
       agent.init
         ?.getDescendantsOfKind(SyntaxKind.AwaitExpression)
@@ -165,10 +184,19 @@ function rewriteThis(migration: Migration, unit: Unit, agent: Agent, isPlain: bo
 }
 
 function memberText(unit: Unit, agent: Agent, name: string): string {
-  if (IN_CONTEXT.has(name)) return name;
+  if (IN_CONTEXT.has(name)) return parameterName(agent, name);
   const member = agent.others.find((each) => "getName" in each && (each as MethodDeclaration).getName() === name);
   const local = localName(unit, agent, name);
   return Node.isGetAccessorDeclaration(member) ? `${local}()` : local;
+}
+
+/** The parameter for the bindings or the props. Code in the class may declare its own variables with these names. */
+function parameterName({ declaration }: Agent, name: string): string {
+  const isDeclared = (node: Node) =>
+    (Node.isVariableDeclaration(node) || Node.isParameterDeclaration(node) || Node.isBindingElement(node)) &&
+    node.getName() === name;
+  if (!declaration.getDescendants().some(isDeclared)) return name;
+  return name === "env" ? "bindings" : "claims";
 }
 
 /** A member whose name is also the name of something in the module gets another one. */
@@ -258,8 +286,7 @@ function writeApp(migration: Migration, unit: Unit, { declaration, props }: Agen
   if (usesProps && provider) {
     unit.need("mcp-edge/worker/auth", "bearer");
     unit.need("mcp-edge/worker/auth", "workersOAuthProvider");
-    unit.todo(declaration, "The issuer names the authorization server in ctx.auth: write the URL of this Worker.");
-    before = `const verify = workersOAuthProvider({ claims: (props: ${props ?? "Record<string, unknown>"}) => ({ ...props }) });${newline}`;
+    before = `// The issuer names the authorization server in ctx.auth: write the URL of this Worker.${newline}const verify = workersOAuthProvider({ claims: (props: ${props ?? "Record<string, unknown>"}) => ({ ...props }) });${newline}`;
     use.unshift('bearer({ issuer: "https://mcp.example.com", verify })');
     migration.topics.add("props");
   } else if (usesProps) {

@@ -118,6 +118,7 @@ function migrateHandler(migration: Migration, unit: Unit, call: CallExpression):
   const statement = isCalled
     ? call.getFirstAncestor((each) => Node.isStatement(each) && Node.isSourceFile(each.getParent()))
     : undefined;
+  if (isCalled) for (const given of outer.getArguments().slice(1, 2)) typeBindings(unit, given);
   if (isCalled && statement && isIndependentOf(source, statement)) {
     hoist(unit, call, statement as Statement, text);
     return;
@@ -125,6 +126,11 @@ function migrateHandler(migration: Migration, unit: Unit, call: CallExpression):
   unit.replace(call, (nested) => `${text(nested)}${isCalled ? ".fetch" : ""}`);
   const declaration = call.getParentIfKind(SyntaxKind.VariableDeclaration);
   if (declaration) callFetch(unit, declaration.getNameNode());
+}
+
+/** The bindings are an object for Hono. */
+function typeBindings(unit: Unit, given: Node): void {
+  if (given.getType().isUnknown()) unit.edits.insert(given.getEnd(), " as object");
 }
 
 /** The path is left out if it is the default. */

@@ -63,6 +63,15 @@ export class Plans {
     return plan !== undefined && contextName(plan) !== undefined;
   }
 
+  /** Whether an expression is the context of a handler that the old kit called without arguments. */
+  isContext(node: Node): boolean {
+    if (!Node.isIdentifier(node)) return false;
+    const declaration = node.getSymbol()?.getDeclarations()[0];
+    if (!Node.isParameterDeclaration(declaration)) return false;
+    const plan = this.#plans.get(declaration.getParent());
+    return plan?.lacksArguments === true && plan.handler.getParameters()[0] === declaration;
+  }
+
   /** All plans. */
   values(): Iterable<Plan> {
     return this.#plans.values();

@@ -19,6 +19,7 @@ const REPLACED: Readonly<Record<string, readonly [module: string, name: string]>
   GetPromptResult: ["mcp-edge", "type PromptReturn"],
   ReadResourceResult: ["mcp-edge", "type ReadResult"],
   RequestHandlerExtra: ["mcp-edge", "type HandlerContext"],
+  serveStdio: ["mcp-edge/node", "serveStdio"],
   ServerContext: ["mcp-edge", "type HandlerContext"],
 };
 
@@ -50,11 +51,27 @@ export function writeImports(unit: Unit): void {
     else if (declaration === first && added.length > 0) unit.replace(declaration, "");
     else unit.remove(declaration);
   }
+  removeUnused(unit, isLive);
   if (added.length === 0) return;
   const text = added.join(unit.newline);
   const isReplaced = first !== undefined && left.get(first)?.length === 0;
   const at = first ?? unit.file.getImportDeclarations()[0] ?? unit.file.getStatements()[0];
   unit.edits.insert(at?.getStart() ?? 0, text + (isReplaced ? "" : unit.newline));
+}
+
+/** Removes the other imports of which nothing is used any longer, because the code that used them was removed. */
+function removeUnused(unit: Unit, isLive: (node: Node) => boolean): void {
+  for (const declaration of unit.file.getImportDeclarations()) {
+    const module = declaration.getModuleSpecifierValue();
+    if (module === "zod/v3") unit.replace(declaration.getModuleSpecifier(), '"zod"');
+    if (kitOf(module) !== undefined) continue;
+    const named = declaration.getNamedImports().map((each) => each.getAliasNode() ?? each.getNameNode());
+    const names = [declaration.getNamespaceImport(), declaration.getDefaultImport(), ...named].filter(
+      (each) => each !== undefined,
+    );
+    const used = names.map((name) => references(unit, name));
+    if (used.some((all) => all.length > 0) && !used.some((all) => all.some(isLive))) unit.remove(declaration);
+  }
 }
 
 /** Returns a function that tells whether the text of a node is still part of the file. */

@@ -65,6 +65,12 @@ export function migrateLowLevel(migration: Migration, unit: Unit, calls: readonl
   level?.unit.commentOut(level.call, "The kit serves logging/setLevel itself.");
 }
 
+/** The statement that consists of a call. */
+function statementIn(call: CallExpression): Node {
+  const parent = call.getParent();
+  return Node.isExpressionStatement(parent) ? parent : call;
+}
+
 /** The list in `async () => ({ tools: [...] })`; undefined if it depends on the request. */
 function listIn(handler: Node, member: string): Node | undefined {
   const inner = asFunction(unwrap(handler));
@@ -101,11 +107,11 @@ function migrateTools(migration: Migration, list: Found | undefined, call: Found
   const { newline } = unit;
   const indent = unit.indentAt(call.call.getStart());
   const used = isName ? tools.getText() : listName;
-  unit.replace(call.call, (nested) => {
+  unit.replace(statementIn(call.call), (nested) => {
     const lines = [
       `const ${callName} = ${nested(rangeOf(call.handler))};`,
       `for (const { name, inputSchema, outputSchema: _output, ...listed } of ${used} as readonly { name: string; inputSchema: object; outputSchema?: object }[]) {`,
-      `  ${server}.tool(name, { ...listed, input: jsonSchema({ ...inputSchema }) }, (args, ctx) =>`,
+      `  ${server}.tool(name, { ...listed, input: jsonSchema({ ...inputSchema }) }, (args${takesContext(call.handler) ? ", ctx" : ""}) =>`,
       `    ${callName}({ params: { name, arguments: args as Record<string, never> } }${takesContext(call.handler) ? ", ctx" : ""}),`,
       "  );",
       "}",
@@ -136,7 +142,7 @@ function migratePrompts(migration: Migration, list: Found | undefined, get: Foun
   );
   addHandler(migration, get, "_args");
   const indent = unit.indentAt(get.call.getStart());
-  unit.replace(get.call, (nested) =>
+  unit.replace(statementIn(get.call), (nested) =>
     [
       `const ${getName} = ${nested(rangeOf(get.handler))};`,
       `for (const { name, ...listed } of ${isName ? prompts.getText() : listName}) {`,

@@ -4,7 +4,7 @@
  * @module
  */
 import { type CallExpression, Node, Project, ts } from "ts-morph";
-import { migrateAgents } from "./agent.ts";
+import { migrateAgents, refuseAgents } from "./agent.ts";
 import { type AddedOptions, migrateConstructor } from "./constructors.ts";
 import { Migration } from "./context.ts";
 import { migrateFetchHandlers } from "./fetch-handlers.ts";
@@ -51,7 +51,9 @@ const SOURCE = /\.[cm]?[jt]sx?$/;
 export function migrate(files: readonly TextFile[], version: string): Outcome {
   const migration = new Migration();
   const skipped = addUnits(migration, files);
-  const units = [...migration.units.values()];
+  const all = [...migration.units.values()];
+  const refused = new Set(all.filter((unit) => refuseAgents(migration, unit)));
+  const units = all.filter((unit) => !refused.has(unit));
   const calls = units.map((unit) => [unit, findCalls(unit)] as const);
   for (const [unit, found] of calls) migrateDefinitions(migration, unit, found);
   for (const [unit, found] of calls) migrateLowLevel(migration, unit, found.filter(isHandlerCall));
@@ -65,13 +67,17 @@ export function migrate(files: readonly TextFile[], version: string): Outcome {
   writeParameters(migration.plans);
   if (created > 0) migration.topics.add("errors").add("schemas");
   for (const unit of units) writeImports(unit);
-  const changes = units.flatMap((unit): Change[] => {
+  const changes = all.flatMap((unit): Change[] => {
     const after = unit.edits.size > 0 ? unit.edits.apply().text : unit.text;
     return after === unit.text
       ? []
       : [{ path: unit.path, before: bom(files, unit) + unit.text, after: bom(files, unit) + after }];
   });
-  const todos = units.flatMap((unit) => unit.todos);
+  const todos = all.flatMap((unit) => {
+    // A note in code that was removed later is not in the text.
+    const after = changes.find(({ path }) => path === unit.path)?.after ?? unit.text;
+    return unit.todos.filter(({ text }) => after.includes(text)).map(({ path, line, text }) => ({ path, line, text }));
+  });
   const others = changes.length > 0 ? migrateOthers(migration, files, changes, version, todos) : [];
   return { changes: [...changes, ...others], todos, topics: migration.topics, skipped };
 }
@@ -92,6 +98,8 @@ function addUnits(migration: Migration, files: readonly TextFile[]): { path: str
       module: ts.ModuleKind.ESNext,
       moduleResolution: ts.ModuleResolutionKind.Bundler,
       allowImportingTsExtensions: true,
+      // The types of the platform are not needed, and take most of the time.
+      lib: ["lib.es5.d.ts", "lib.es2015.promise.d.ts", "lib.es2015.collection.d.ts"],
       noEmit: true,
       target: ts.ScriptTarget.ESNext,
       strict: true,

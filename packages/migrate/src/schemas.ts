@@ -11,7 +11,8 @@ import { asFunction, followName, isSchema, rangeOf, type Unit, unwrap } from "./
 /** Returns how the text of a schema is written: a shape is wrapped in `z.object()`. Undefined if it is not known which it is. */
 export function schemaText(migration: Migration, unit: Unit, node: Node): ((nested: Nested) => string) | undefined {
   const plain = unwrap(node);
-  const isShape = plain !== undefined && isShapeNode(plain);
+  // The SDK v2 takes schemas of any library, so one whose type is not known is a schema.
+  const isShape = plain !== undefined && (isShapeNode(plain) ?? (unit.kit === "sdk-v2" ? false : undefined));
   if (isShape === undefined) return undefined;
   fixRecords(migration, followName(node));
   if (!isShape) return (nested) => nested(rangeOf(node));

@@ -38,11 +38,22 @@ function visit(migration: Migration, scope: Node, depth: number, seen: Set<Node>
 function rewrite(migration: Migration, error: NewExpression): void {
   const name = error.getExpression();
   const unit = migration.unitOf(error);
-  const count = error.getArguments().length;
-  if (!unit || name.getText() !== "Error" || count !== 1) return;
+  const [message, more] = error.getArguments();
+  if (!unit || name.getText() !== "Error" || !message || more) return;
   unit.edits.once(`thrown ${name.getStart()}`, () => {
     migration.topics.add("thrown");
     unit.need("mcp-edge", "ToolError");
     unit.replace(name, "ToolError");
+    if (isText(message)) return;
+    // The message of an Error can be any value.
+    unit.edits.insert(message.getStart(), "String(");
+    unit.edits.insert(message.getEnd(), ")");
   });
+}
+
+function isText(node: Node): boolean {
+  if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node) || Node.isTemplateExpression(node))
+    return true;
+  if (Node.isBinaryExpression(node)) return isText(node.getLeft()) || isText(node.getRight());
+  return node.getType().isString();
 }

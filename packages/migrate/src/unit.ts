@@ -40,7 +40,9 @@ export class Unit {
   readonly text: string;
   readonly edits: Edits;
   readonly needs: Needs = new Map();
-  readonly todos: Todo[] = [];
+  readonly #out: Range[] = [];
+  /** The notes, with their positions. */
+  readonly #notes: (Todo & Range)[] = [];
   readonly topics: Set<Topic>;
   readonly kits = new Set<Kit>();
   /** Whether the file is a CommonJS module that uses `require` for one of the kits. */
@@ -66,6 +68,12 @@ export class Unit {
     });
   }
 
+  /** The notes. Those of a statement that became a comment as a whole are one. */
+  get todos(): readonly Todo[] {
+    const isInside = (a: Range, b: Range) => a.start >= b.start && a.end <= b.end && a.end - a.start < b.end - b.start;
+    return this.#notes.filter((note) => !this.#out.some((range) => isInside(note, range)));
+  }
+
   /** The kit that is named in notes. */
   get kit(): Kit {
     for (const kit of ["mcp-handler", "mcp-agent", "sdk-v2"] as const) if (this.kits.has(kit)) return kit;
@@ -87,7 +95,7 @@ export class Unit {
   todo(node: Node, text: string): void {
     const statement = statementOf(node);
     this.edits.once(`todo ${statement.getStart()} ${text}`, () => {
-      this.todos.push({ path: this.path, line: node.getStartLineNumber(), text });
+      this.#notes.push({ path: this.path, line: node.getStartLineNumber(), text, ...rangeOf(node) });
       const line = `// TODO(mcp-edge): ${text} See ${guideOf(this.kit)}`;
       const before = this.text.slice(0, statement.getStart()).trimEnd();
       // A second run finds the notes of the first one.
@@ -100,7 +108,8 @@ export class Unit {
   commentOut(node: Node, text: string): void {
     const statement = statementOf(node);
     this.edits.once(`out ${statement.getStart()}`, () => {
-      this.todos.push({ path: this.path, line: node.getStartLineNumber(), text });
+      this.#out.push(rangeOf(statement));
+      this.#notes.push({ path: this.path, line: node.getStartLineNumber(), text, ...rangeOf(statement) });
       const indent = this.indentAt(statement.getStart());
       const lines = statement
         .getText()

@@ -20,8 +20,8 @@ const MEMBERS: Readonly<Record<string, string>> = {
 /** Migrates one access of a member of a context. Returns whether the node was one. */
 export function migrateContext(migration: Migration, unit: Unit, access: PropertyAccessExpression): boolean {
   const receiver = access.getExpression();
-  const owner = oldClass(receiver);
-  if (owner !== "extra" && owner !== "mcpReq") return false;
+  const owner = contextClass(migration, receiver);
+  if (owner === undefined) return false;
   if (access.getName() === "mcpReq") return true;
   const base = owner === "mcpReq" && Node.isPropertyAccessExpression(receiver) ? receiver.getExpression() : receiver;
   const name = access.getName();
@@ -44,6 +44,15 @@ export function migrateContext(migration: Migration, unit: Unit, access: Propert
     unit.todo(access, `The context has no ${name}.`);
   }
   return true;
+}
+
+/** Whether an expression is a context, or the part of it that is called `mcpReq` in the SDK v2. */
+function contextClass(migration: Migration, node: Node): "extra" | "mcpReq" | undefined {
+  const known = oldClass(node);
+  if (known === "extra" || known === "mcpReq") return known;
+  if (migration.plans.isContext(node)) return "extra";
+  const isPart = Node.isPropertyAccessExpression(node) && node.getName() === "mcpReq";
+  return isPart && migration.plans.isContext(node.getExpression()) ? "mcpReq" : undefined;
 }
 
 /** The session id is an argument that is left out, as of `sendLoggingMessage`. */
@@ -177,20 +186,15 @@ function migrateSample(
 /** The content of a sampling result has the type `unknown`, because newer clients may send several blocks. */
 function fixContent(unit: Unit, call: CallExpression): void {
   const declaration = call.getFirstAncestorByKind(SyntaxKind.VariableDeclaration);
-  if (!declaration || unwrapAwait(declaration.getInitializer()) !== call) return;
-  const name = declaration.getNameNode();
-  if (!Node.isIdentifier(name)) return;
-  for (const reference of usesOf(name)) {
-    const access = reference.getParent();
-    if (!Node.isPropertyAccessExpression(access) || access.getName() !== "content") continue;
-    if (!Node.isPropertyAccessExpression(access.getParent())) continue;
-    unit.need("mcp-edge", "type ContentBlock");
-    unit.replace(access, (nested) => `(${nested(rangeOf(reference))}.content as ContentBlock)`);
-  }
-}
-
-function unwrapAwait(node: Node | undefined): Node | undefined {
-  return Node.isAwaitExpression(node) ? unwrap(node.getExpression()) : unwrap(node);
+  const awaited = call.getParent();
+  if (!declaration || !Node.isAwaitExpression(awaited) || unwrap(declaration.getInitializer()) !== awaited) return;
+  const readsContent = usesOf(declaration.getNameNode()).some((use) => {
+    const access = use.getParent();
+    return Node.isPropertyAccessExpression(access) && access.getName() === "content";
+  });
+  if (!readsContent) return;
+  unit.need("mcp-edge", "type ContentBlock");
+  unit.replace(awaited, (nested) => `(${nested(rangeOf(awaited))}) as { readonly content: ContentBlock }`);
 }
 
 /** Methods of a server that have another name here. The value tells which argument member is passed. */
