@@ -273,7 +273,12 @@ function memberDeclaration(unit: Unit, agent: Agent, member: Node, nested: Neste
 }
 
 /** Writes the app and the class of its objects after the server, and replaces the uses of the class in all files. */
-function writeApp(migration: Migration, unit: Unit, { declaration, props }: Agent, { source, usesProps }: Names): void {
+function writeApp(
+  migration: Migration,
+  unit: Unit,
+  { declaration, env, props }: Agent,
+  { source, usesProps }: Names,
+): void {
   const app = freeName(unit, ["app", "mcpApp"]);
   const className = declaration.getName() ?? "";
   const isExported = declaration.isExported();
@@ -291,15 +296,29 @@ function writeApp(migration: Migration, unit: Unit, { declaration, props }: Agen
     migration.topics.add("props");
   } else if (usesProps) {
     migration.topics.add("props");
-    unit.todo(
-      declaration,
-      "The props are ctx.auth.claims here: pass them with bearer() or another plugin that authenticates.",
-    );
+    unit.need("mcp-edge/worker", "authenticate");
+    before = propsPlugin(env ?? "Env", props ?? "Record<string, unknown>").join(newline) + newline;
+    use.unshift("withProps");
   }
   const text = `${before}${isExported ? "export " : ""}const ${app} = edge(${source}, { use: [${use.join(", ")}] });${newline}export class McpObject extends ${app}.McpObject {}`;
   unit.edits.insert(declaration.getEnd(), newline + newline + text);
   migration.agents.set(className, { app, className: "McpObject" });
   for (const [file, other] of migration.units) replaceUses(other, file === unit.file, declaration, app);
+}
+
+/** The lines of a plugin for a Worker that sets `ctx.props` itself. Props have no user id, so their hash binds sessions to them. */
+function propsPlugin(env: string, props: string): string[] {
+  return [
+    "// Passes on the props that the Worker has set after it has authenticated the request. The subject binds sessions to them: the id of the",
+    "// user is better, because it stays the same when a token in the props is renewed.",
+    `const withProps = authenticate<${env}>(async (_request, _env, execution) => {`,
+    `  const { props } = execution as { readonly props?: ${props} };`,
+    '  if (!props || Object.keys(props).length === 0) return "anonymous";',
+    '  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(props)));',
+    '  const subject = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");',
+    '  return { issuer: "https://mcp.example.com", subject, claims: { ...props } };',
+    "});",
+  ];
 }
 
 /** Whether the project has an `OAuthProvider` around the agent. */

@@ -140,13 +140,14 @@ function migratePrompts(migration: Migration, list: Found | undefined, get: Foun
       ? `// The prompts are defined below, from ${nested(rangeOf(prompts))}`
       : `const ${listName} = ${nested(rangeOf(prompts))}`,
   );
+  unit.need("mcp-edge", "type PromptReturn");
   addHandler(migration, get, "_args");
   const indent = unit.indentAt(get.call.getStart());
   unit.replace(statementIn(get.call), (nested) =>
     [
       `const ${getName} = ${nested(rangeOf(get.handler))};`,
       `for (const { name, ...listed } of ${isName ? prompts.getText() : listName}) {`,
-      `  ${serverText(get.server)}.prompt(name, listed, (args${takesContext(get.handler) ? ", ctx" : ""}) => ${getName}({ params: { name, arguments: { ...args } } }${takesContext(get.handler) ? ", ctx" : ""}));`,
+      `  ${serverText(get.server)}.prompt(name, listed, async (args${takesContext(get.handler) ? ", ctx" : ""}) => (await ${getName}({ params: { name, arguments: { ...args } } }${takesContext(get.handler) ? ", ctx" : ""})) as PromptReturn);`,
       "}",
     ].join(unit.newline + indent),
   );

@@ -4,6 +4,7 @@
  * @module
  */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { diff } from "./diff.ts";
@@ -103,6 +104,6 @@ async function isConfirmed(isWritten: boolean): Promise<boolean> {
 }
 
 function readVersion(): string {
-  const file = new URL("../package.json", import.meta.url);
+  const file = join(import.meta.dirname, "../package.json");
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
