@@ -75,7 +75,11 @@ async function measureServer(server: PublicServer, sources: string, packages: st
 /** Copies a server, and links the packages. The built kit is linked as `mcp-edge`. */
 function prepare(server: PublicServer, sources: string, packages: string, folder: string): void {
   mkdirSync(folder, { recursive: true });
-  cpSync(join(sources, server.folder), folder, { recursive: true, filter: (path) => !path.includes("node_modules") });
+  cpSync(join(sources, server.folder), folder, {
+    recursive: true,
+    filter: (path) =>
+      !path.includes("node_modules") && path !== join(sources, server.folder, server.without ?? "node_modules"),
+  });
   const target = join(folder, "node_modules");
   mkdirSync(target);
   for (const name of readdirSync(packages)) {

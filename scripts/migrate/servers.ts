@@ -9,12 +9,14 @@ export interface PublicServer {
   readonly folder: string;
   /** The file that starts the server. */
   readonly entry: string;
-  /** How it is asked: as a process over stdio, or with the option of its first line that starts it over HTTP. */
-  readonly run: "stdio" | "fetch" | "http" | "none";
+  /** How it is asked: as a process over stdio, or by calling the function `fetch` or `POST` that it exports. */
+  readonly run: "stdio" | "fetch" | "none";
   /** Arguments of the process. */
   readonly args?: readonly string[];
   /** Why it is not asked. */
   readonly why?: string;
+  /** A folder that belongs to another server of the list. */
+  readonly without?: string;
   /** Other folders that the server imports, by package. */
   readonly links?: Readonly<Record<string, string>>;
 }
@@ -39,6 +41,15 @@ const example = (name: string): PublicServer => ({
   entry: "server.ts",
   run: "stdio",
   links: { "@mcp-examples/shared": `${SDK}/shared` },
+});
+
+const PORT = "listens at a fixed port";
+
+/** An example of the SDK v1, in a folder of its own, with the package instead of `../../` in its imports. */
+const exampleOfV1 = (name: string, why?: string): PublicServer => ({
+  folder: `modelcontextprotocol+typescript-sdk-v1/examples/${name}`,
+  entry: "server.ts",
+  ...(why === undefined ? { run: "stdio" } : { run: "none", why }),
 });
 
 /** Not in the list: clients, Python, and servers of which the example is the part that has no counterpart, such as custom transports. */
@@ -76,5 +87,15 @@ export const PUBLIC_SERVERS: readonly PublicServer[] = [
   example("sampling"),
   example("elicitation"),
   { folder: "modelcontextprotocol+typescript-sdk/examples/server-quickstart", entry: "src/index.ts", run: "stdio" },
-  { folder: "vercel+mcp-handler/examples", entry: "route.ts", run: "fetch" },
+  { folder: "vercel+mcp-handler/examples", entry: "route.ts", run: "fetch", without: "auth" },
+  { folder: "vercel+mcp-handler/examples/auth", entry: "route.ts", run: "none", why: SIGN_IN },
+  exampleOfV1("mcpServerOutputSchema"),
+  exampleOfV1("progressExample"),
+  exampleOfV1("toolWithSampleServer"),
+  exampleOfV1("simpleStatelessStreamableHttp", PORT),
+  exampleOfV1("jsonResponseStreamableHttp", PORT),
+  exampleOfV1("honoWebStandardStreamableHttp", PORT),
+  exampleOfV1("elicitationFormExample", PORT),
+  exampleOfV1("standaloneSseWithGetStreamableHttp", PORT),
+  exampleOfV1("simpleSseServer", PORT),
 ];

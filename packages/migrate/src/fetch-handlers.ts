@@ -130,7 +130,9 @@ function migrateHandler(migration: Migration, unit: Unit, call: CallExpression):
 
 /** The bindings are an object for Hono. */
 function typeBindings(unit: Unit, given: Node): void {
-  if (given.getType().isUnknown()) unit.edits.insert(given.getEnd(), " as object");
+  const type = given.getType();
+  if ((type.isUnknown() || type.isAny()) && !/\.[cm]?jsx?$/.test(unit.path))
+    unit.edits.insert(given.getEnd(), " as object");
 }
 
 /** The path is left out if it is the default. */

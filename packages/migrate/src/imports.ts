@@ -61,6 +61,9 @@ export function writeImports(unit: Unit): void {
 
 /** Removes the other imports of which nothing is used any longer, because the code that used them was removed. */
 function removeUnused(unit: Unit, isLive: (node: Node) => boolean): void {
+  // Types are also written by name into new code.
+  const code = unit.edits.apply().text.replaceAll(/^import [^;]*;/gm, "");
+  const isWritten = (name: Node) => new RegExp(`\\b${name.getText().replaceAll("$", "\\$")}\\b`).test(code);
   for (const declaration of unit.file.getImportDeclarations()) {
     const module = declaration.getModuleSpecifierValue();
     if (module === "zod/v3") unit.replace(declaration.getModuleSpecifier(), '"zod"');
@@ -70,7 +73,8 @@ function removeUnused(unit: Unit, isLive: (node: Node) => boolean): void {
       (each) => each !== undefined,
     );
     const used = names.map((name) => references(unit, name));
-    if (used.some((all) => all.length > 0) && !used.some((all) => all.some(isLive))) unit.remove(declaration);
+    if (used.some((all) => all.length > 0) && !used.some((all) => all.some(isLive)) && !names.some(isWritten))
+      unit.remove(declaration);
   }
 }
 
