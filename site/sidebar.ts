@@ -70,7 +70,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
         { title: "Design", pages: ["docs/architecture.md", ...inFolder("decisions"), "CONTRIBUTING.md"] },
       ],
     },
-    { title: "Migration", entries: [...inFolder("migration"), ...guides("moving-github-sign-in", "moving-own-login")] },
+    { title: "Migration", entries: [...MIGRATION, ...guides("moving-github-sign-in", "moving-own-login")] },
     { title: "Changelog", entries: ["CHANGELOG.md"] },
   ];
   const existing = new Set(files);
@@ -82,6 +82,9 @@ export function sectionsOf(files: readonly string[]): Section[] {
 const CONCEPTS = ["primitives", "eras", "sessions", "replay", "transports", "cost"].map(
   (name) => `docs/concepts/${name}.md`,
 );
+
+/** The guides of the kits, in the order of the table in the first of them. */
+const MIGRATION = ["README", "mcp-agent", "sdk-v1", "sdk-v2", "mcp-handler"].map((name) => `docs/migration/${name}.md`);
 
 /** The pages of a section, including the pages of its groups. */
 export function pagesIn({ entries }: Section): string[] {

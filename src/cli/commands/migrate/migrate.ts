@@ -1,0 +1,79 @@
+/**
+ * `mcp-edge migrate`: runs the package `mcp-edge-migrate`, which contains a parser of 14 MB and is therefore installed only when it is used.
+ *
+ * @module
+ */
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { CliError, Exit, usageError } from "../../exit.ts";
+import { listenForSignals } from "../../terminal/signals.ts";
+import { createTerminal } from "../../terminal/terminal.ts";
+import { packageVersion } from "../../version.ts";
+import type { MigrateOptions } from "./options.ts";
+
+const PACKAGE = "mcp-edge-migrate";
+
+/** Runs the command and returns its exit code. */
+export async function runMigrate(folder: string, options: MigrateOptions): Promise<number> {
+  const args = [
+    ...(options.write ? ["--write"] : []),
+    ...(options.force ? ["--force"] : []),
+    ...(options.diff ? [] : ["--no-diff"]),
+    "--",
+    folder,
+  ];
+  const installed = findInstalled();
+  if (installed !== undefined) return start(process.execPath, [installed, ...args]);
+  await agree(options.yes === true);
+  const name = `${PACKAGE}@${packageVersion()}`;
+  // On Windows, npx is a batch file.
+  return process.platform === "win32"
+    ? start(process.env.ComSpec ?? "cmd.exe", ["/d", "/c", "npx", "--yes", name, ...args])
+    : start("npx", ["--yes", name, ...args]);
+}
+
+/**
+ * Returns the program of the package if it is installed next to mcp-edge in the same version. It is never looked up in the folder that is
+ * migrated, whose code must not run.
+ */
+function findInstalled(): string | undefined {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`);
+    const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version?: unknown };
+    const program = join(dirname(manifest), "bin/mcp-edge-migrate.js");
+    return version === packageVersion() && existsSync(join(dirname(manifest), "dist")) ? program : undefined;
+  } catch {
+    // The package is not installed.
+    return undefined;
+  }
+}
+
+/** @throws {CliError} if the user does not agree, or cannot be asked. */
+async function agree(isAgreed: boolean): Promise<void> {
+  const terminal = createTerminal();
+  const what = `The package ${PACKAGE}@${packageVersion()} is needed, and is fetched with npx (about 15 MB).`;
+  if (isAgreed) return terminal.note(what);
+  if (!terminal.canAsk) throw usageError(`${what} Add --yes to fetch it.`);
+  const interruption = listenForSignals();
+  try {
+    const { askYesNo } = await import("../../terminal/ask.ts");
+    terminal.note(what);
+    if (!(await askYesNo("Fetch it?", interruption.signal, true)))
+      throw new CliError(Exit.cancelled, "Nothing was changed.");
+    interruption.signal.throwIfAborted();
+  } finally {
+    interruption.stop();
+  }
+}
+
+function start(command: string, args: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: "inherit" });
+    child.once("error", (error) =>
+      reject(new CliError(Exit.serverError, `${command} could not be started.`, { cause: error })),
+    );
+    child.once("exit", (code) => resolve(code ?? Exit.cancelled));
+  });
+}
