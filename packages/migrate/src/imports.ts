@@ -67,7 +67,8 @@ function removeUnused(unit: Unit, isLive: (node: Node) => boolean): void {
   for (const declaration of unit.file.getImportDeclarations()) {
     const module = declaration.getModuleSpecifierValue();
     if (module === "zod/v3") unit.replace(declaration.getModuleSpecifier(), '"zod"');
-    if (kitOf(module) !== undefined) continue;
+    // Other files of the project are renamed by the step that migrates them.
+    if (kitOf(module) !== undefined || module.startsWith(".")) continue;
     const named = declaration.getNamedImports().map((each) => each.getAliasNode() ?? each.getNameNode());
     const names = [declaration.getNamespaceImport(), declaration.getDefaultImport(), ...named].filter(
       (each) => each !== undefined,

@@ -31,7 +31,7 @@ export default {
   fetch(request: Request, env: Env, ctx: ExecutionContext) {
     const token = request.headers.get("authorization");
     if (!token) return new Response("Unauthorized", { status: 401 });
-    ctx.props = { token };
+    (ctx as { props: unknown }).props = { token };
     return app.fetch(request, env, ctx);
   },
 };

@@ -1,6 +1,6 @@
 import { jsonSchema } from "mcp-edge/json-schema";
+import { McpServer, type PromptReturn, ToolError } from "mcp-edge";
 import { serveStdio } from "mcp-edge/node";
-import { McpServer, ToolError } from "mcp-edge";
 
 const server = new McpServer(
   { name: "low-level", version: "1.0.0" }
@@ -36,7 +36,7 @@ const getPrompt = async (request: { params: { name: string; arguments?: Record<s
   messages: [{ role: "user", content: { type: "text", text: `Hello ${request.params.arguments?.who}` } }],
 });
 for (const { name, ...listed } of promptList) {
-  server.prompt(name, listed, (args) => getPrompt({ params: { name, arguments: { ...args } } }));
+  server.prompt(name, listed, async (args) => (await getPrompt({ params: { name, arguments: { ...args } } })) as PromptReturn);
 }
 
 
