@@ -45,7 +45,7 @@ const SHARED_OBJECTS = 32;
  */
 const OUTCOME_MAX = 512 * 1024;
 
-/** The maximum number of times that an outcome is sent until it is stored. Each follows a pause of at most 250 ms. */
+/** @limit count Times that the outcome of a call that runs once is sent until it is stored, with pauses of at most 250 ms. */
 const SENDS_MAX = 24;
 
 /**
