@@ -4,9 +4,11 @@
  * @module
  */
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { findProgram, type Program } from "../../../node/program.ts";
 import { CliError, Exit, usageError } from "../../exit.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal } from "../../terminal/terminal.ts";
@@ -22,16 +24,18 @@ export async function runMigrate(folder: string, options: MigrateOptions): Promi
     ...(options.force ? ["--force"] : []),
     ...(options.diff ? [] : ["--no-diff"]),
     "--",
-    folder,
+    resolve(folder),
   ];
   const installed = findInstalled();
-  if (installed !== undefined) return start(process.execPath, [installed, ...args]);
+  if (installed !== undefined) return start({ command: process.execPath, args: [installed, ...args] });
   await agree(options.yes === true);
-  const name = `${PACKAGE}@${packageVersion()}`;
-  // On Windows, npx is a batch file.
-  return process.platform === "win32"
-    ? start(process.env.ComSpec ?? "cmd.exe", ["/d", "/c", "npx", "--yes", name, ...args])
-    : start("npx", ["--yes", name, ...args]);
+  // In an empty folder: npx would prefer a package of the folder that is migrated, and read its .npmrc.
+  const cwd = mkdtempSync(join(tmpdir(), "mcp-edge-migrate-"));
+  try {
+    return await start(findProgram("npx", ["--yes", `${PACKAGE}@${packageVersion()}`, ...args], { cwd }), cwd);
+  } finally {
+    rmSync(cwd, { recursive: true, force: true });
+  }
 }
 
 /**
@@ -68,12 +72,12 @@ async function agree(isAgreed: boolean): Promise<void> {
   }
 }
 
-function start(command: string, args: readonly string[]): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: "inherit" });
+function start({ command, args, windowsVerbatimArguments = false }: Program, cwd?: string): Promise<number> {
+  return new Promise((done, reject) => {
+    const child = spawn(command, args, { cwd, windowsVerbatimArguments, stdio: "inherit" });
     child.once("error", (error) =>
       reject(new CliError(Exit.serverError, `${command} could not be started.`, { cause: error })),
     );
-    child.once("exit", (code) => resolve(code ?? Exit.cancelled));
+    child.once("exit", (code) => done(code ?? Exit.cancelled));
   });
 }
