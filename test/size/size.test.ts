@@ -77,6 +77,15 @@ test("the README has the sizes as deployed, and what the other import of zod cos
   expect(readme).toContain(`\`import { z }\` bundles ${Math.round(named - stateless)} KiB more`);
 });
 
+test("the facts have the sizes of the programs", () => {
+  const facts = readFileSync(join(import.meta.dirname, "../../docs/facts.md"), "utf8");
+  const [stateless, sessions, durable] = ["stateless", "sessions", "durable"].map(
+    (name) => NOW[`test/size/${name}.ts`],
+  );
+  const expected = `${stateless} KiB without sessions, ${sessions} KiB with sessions, ${durable} KiB with all of`;
+  expect(facts).toContain(expected);
+});
+
 test("dpop(), rates() and audit() are bundled only in programs that import them", async () => {
   for (const program of ["stateless", "sessions", "durable", "auth"]) {
     const { modules } = await sizeOf(`test/size/${program}.ts`);
