@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     setupFiles: ["test/harness/setup.ts"],
     // The tests of the templates run in their own folders: test/templates.
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "examples/*/test/**/*.test.ts"],
     // `npm test` leaves out the tests with this tag, and `npm run test:all` runs them too.
     tags: [{ name: "long", description: "takes long, or needs a browser or a shell that may not be installed" }],
     // Tests start workerd and bundle with wrangler. The time limit ends a test that hangs; a slow machine never reaches it.

@@ -6,5 +6,8 @@ import { ROOT, runTool } from "./tools.ts";
 
 rmSync(`${ROOT}dist`, { recursive: true, force: true });
 process.exitCode = runTool("tsc", ["-p", "scripts/tsconfig.build.json"]);
+// The package of `mcp-edge migrate`, which is published separately.
+rmSync(`${ROOT}packages/migrate/dist`, { recursive: true, force: true });
+process.exitCode ||= runTool("tsc", ["-p", "packages/migrate"]);
 packTemplates();
 await buildPageApp(`${ROOT}dist/page-app`);

@@ -66,15 +66,15 @@ export async function runOfficialSuite(read: (requirements: Requirements, scenar
     // The suite requires a loopback host name, not an address.
     const url = `${worker.origin.replace("127.0.0.1", "localhost")}/mcp`;
     for (const requirements of Object.keys(REQUIREMENTS) as Requirements[]) {
-      read(requirements, await run(url, requirements));
+      read(requirements, await runRequirements(url, requirements));
     }
   } finally {
     await worker.stop();
   }
 }
 
-/** Runs one requirement set and reads the result files that the suite writes. */
-async function run(url: string, requirements: Requirements): Promise<Scenario[]> {
+/** Runs one requirement set against a server and reads the result files that the suite writes. */
+export async function runRequirements(url: string, requirements: Requirements): Promise<Scenario[]> {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
   try {
     const hasSet = requirements >= "2025-11-25";

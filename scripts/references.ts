@@ -19,7 +19,7 @@ const DECISION = /\bdecisions? (\d{3})\b/gi;
 const NAMED = /(?<![\w/])([A-Z]{4,}(?:-[A-Z]+)*)(?:\.md\b| sections? \d| \d{1,2}\.\d{1,2}(?!\d|\.\d))/g;
 
 /** Names of documents that other specifications define, and that readers have. */
-const FOREIGN: readonly string[] = ["SKILL", "FFFD", "HTTP", "JSON-RPC", "SELECT", "YAML"];
+const FOREIGN: readonly string[] = ["SKILL", "TASK", "FFFD", "HTTP", "JSON-RPC", "SELECT", "YAML"];
 
 /** Returns one line for each invalid reference. */
 export function findBrokenReferences(files: readonly string[], read: (file: string) => string): string[] {

@@ -54,6 +54,18 @@ export function pageOf(file: string, markdown: string, known: ReadonlySet<string
   return { file, path: pathOf(file), title: titleOf(text), summary: summaryOf(text), text };
 }
 
+/** Matches a picture with a version for dark mode, as GitHub shows it. */
+const PICTURE = /<picture>\s*<source [^>]*srcset="([^"]+)">\s*<img alt="([^"]+)" src="([^"]+)">\s*<\/picture>/g;
+
+/** Returns a page in which pictures follow the theme that the reader has chosen in the site, and not that of the system. */
+export function withThemedPictures(text: string): string {
+  return outsideFences(text, (prose) =>
+    prose.replaceAll(PICTURE, (_, dark: string, alt: string, light: string) => {
+      return `![${alt}](${light}){.light-only}\n![${alt}](${dark}){.dark-only}`;
+    }),
+  );
+}
+
 /** Returns the path of a document's page, without its extension. */
 export function pathOf(file: string): string {
   return ROOT_PAGES[file] ?? file.replace(/^docs\//, "").replace(/\.\w+$/, "");

@@ -22,19 +22,29 @@ const group = (title: string, ...names: readonly string[]): Entry => ({ title, p
 export function sectionsOf(files: readonly string[]): Section[] {
   const inFolder = (folder: string) => files.filter((file) => file.startsWith(`docs/${folder}/`)).sort();
   const sections: readonly Section[] = [
-    { title: "Start", entries: ["docs/start.md", "docs/for-agents.md"] },
+    { title: "Start", entries: ["docs/start.md", "docs/for-agents.md", "docs/facts.md"] },
     { title: "Tutorial", entries: inFolder("tutorial") },
-    { title: "Recipes", entries: inFolder("recipes") },
     {
       title: "Guides",
       entries: [
-        group("Define a server", "questions", "tasks", "once", "notifications", "data", "skills", "apps"),
+        group(
+          "Define a server",
+          "questions",
+          "tasks",
+          "once",
+          "notifications",
+          "data",
+          "skills",
+          "apps",
+          "read-only-servers",
+        ),
         group("Serve it", "projects", "http", "stdio", "sessions", "page", "hooks", "plugins"),
         group("Test it", "testing", "testing-faults", "recorder", "lock", "command-line"),
         group("Sign users in", "authorization", "authorization-scopes", "authorization-tokens"),
         group("Be the authorization server", "authorization-server", "authorization-server-tokens", "sign-in-pages"),
         group("Write a client", "client", "client-recovery", "client-extensions", "client-servers", "client-tasks"),
         group("Sign a client in", "signing-in", "signing-in-clients"),
+        { title: "Recipes", pages: inFolder("recipes") },
       ],
     },
     { title: "Concepts", entries: CONCEPTS },
@@ -45,6 +55,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
         ...guides("deploys", "doctor", "telemetry", "operating", "rates-and-audit", "concurrency-and-memory"),
         "docs/cost.md",
         "docs/scale.md",
+        "docs/compatibility.md",
       ],
     },
     { title: "Security", entries: [...guides("security", "safe-handlers", "safe-content"), "SECURITY.md"] },
@@ -55,10 +66,11 @@ export function sectionsOf(files: readonly string[]): Section[] {
         "docs/reference/options.md",
         "docs/reference/limits.md",
         { title: "Exports", pages: inFolder("reference/api") },
+        "docs/tier.md",
         { title: "Design", pages: ["docs/architecture.md", ...inFolder("decisions"), "CONTRIBUTING.md"] },
       ],
     },
-    { title: "Migration", entries: guides("moving-github-sign-in", "moving-own-login") },
+    { title: "Migration", entries: [...MIGRATION, ...guides("moving-github-sign-in", "moving-own-login")] },
     { title: "Changelog", entries: ["CHANGELOG.md"] },
   ];
   const existing = new Set(files);
@@ -70,6 +82,9 @@ export function sectionsOf(files: readonly string[]): Section[] {
 const CONCEPTS = ["primitives", "eras", "sessions", "replay", "transports", "cost"].map(
   (name) => `docs/concepts/${name}.md`,
 );
+
+/** The guides of the kits, in the order of the table in the first of them. */
+const MIGRATION = ["README", "mcp-agent", "sdk-v1", "sdk-v2", "mcp-handler"].map((name) => `docs/migration/${name}.md`);
 
 /** The pages of a section, including the pages of its groups. */
 export function pagesIn({ entries }: Section): string[] {

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT } from "../scripts/tools.ts";
-import { documentFiles, type Page, readPages } from "./pages.ts";
+import { documentFiles, type Page, readPages, withThemedPictures } from "./pages.ts";
 import { type Section, sectionsOf } from "./sidebar.ts";
 import { allPages, listOfPages } from "./texts.ts";
 
@@ -21,16 +21,25 @@ export function readSite(): { readonly sections: readonly Section[]; readonly pa
 
 /** Writes the pages for VitePress. Only files that have changed are written, so that a server of VitePress reloads only these. */
 export function stage(): void {
-  const { sections, pages } = readSite();
-  for (const { path, text } of pages.values())
-    write(join(STAGE, `${path}.md`), isWide(text) ? `---\naside: false\n---\n\n${text}` : text);
-  write(join(STAGE, "index.md"), readFileSync(join(SITE, "index.md"), "utf8").replace("../docs/", "./"));
+  const { pages } = readSite();
+  for (const { path, text } of pages.values()) {
+    const themed = withThemedPictures(text);
+    write(join(STAGE, `${path}.md`), isWide(text) ? `---\naside: false\n---\n\n${themed}` : themed);
+  }
+  const home = readFileSync(join(SITE, "index.md"), "utf8").replaceAll("../docs/", "./");
+  write(join(STAGE, "index.md"), withThemedPictures(home));
   cpSync(join(ROOT, "docs/images"), join(STAGE, "images"), { recursive: true });
   const copied = join(STAGE, "public");
-  for (const { path, text } of pages.values()) write(join(copied, `${path}.md`), text);
-  write(join(copied, "llms.txt"), listOfPages(sections, pages));
-  write(join(copied, "llms-full.txt"), allPages(sections, pages));
+  writeTexts(copied);
   cpSync(join(SITE, "_headers"), join(copied, "_headers"));
+}
+
+/** Writes the texts for coding agents into a folder: each page as Markdown, `llms.txt` and `llms-full.txt`. */
+export function writeTexts(folder: string): void {
+  const { sections, pages } = readSite();
+  for (const { path, text } of pages.values()) write(join(folder, `${path}.md`), text);
+  write(join(folder, "llms.txt"), listOfPages(sections, pages));
+  write(join(folder, "llms-full.txt"), allPages(sections, pages));
 }
 
 /** Returns whether a page has a table with five columns or more, which needs the place of the outline. */

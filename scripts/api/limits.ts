@@ -152,7 +152,7 @@ function fixedLimits(): FixedLimit[] {
 
 /** Returns the constants at the top level of the rooms that servers use. */
 function constants(): { file: string; name: string; doc: string; expression: string }[] {
-  const files = ["authorization-server", "core", "http", "safe", "schema", "worker"].flatMap((room) => {
+  const files = ["authorization-server", "core", "http", "safe", "schema", "telemetry", "worker"].flatMap((room) => {
     const inside = readdirSync(join(ROOT, "src", room), { recursive: true, encoding: "utf8" });
     return inside.sort().map((file) => `${room}/${file.replaceAll("\\", "/")}`);
   });

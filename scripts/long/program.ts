@@ -8,6 +8,7 @@ import { chaosDeploys } from "./chaos-deploys.ts";
 import { chaosTasks } from "./chaos-tasks.ts";
 import { cost } from "./cost.ts";
 import { fuzz } from "./fuzz.ts";
+import { migrateServers } from "./migrate.ts";
 import { mutate } from "./mutate.ts";
 import { recorderCost } from "./recorder-cost.ts";
 import { refreshes } from "./refreshes.ts";
@@ -29,6 +30,7 @@ const CHECKS: readonly ((command: (name: string) => Command) => unknown)[] = [
   cost,
   recorderCost,
   mutate,
+  migrateServers,
 ];
 
 /** Runs a check with the arguments of the command line, and returns the exit code: 1 for a finding, 2 for a wrong command line. */

@@ -33,6 +33,8 @@ export interface UserHost {
 export interface UserStorage {
   readonly env: unknown;
   readonly kv: SyncKvStorage;
+  /** Stores all changes of a function, or none if it throws. */
+  readonly transactionSync: (work: () => void) => void;
   readonly host: UserHost;
 }
 

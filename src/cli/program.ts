@@ -22,6 +22,7 @@ import { listen } from "./commands/listen/command.ts";
 import { lock } from "./commands/lock/command.ts";
 import { logout } from "./commands/logout/command.ts";
 import { mcpb } from "./commands/mcpb/command.ts";
+import { migrate } from "./commands/migrate/command.ts";
 import { newProject } from "./commands/new/command.ts";
 import { ping } from "./commands/ping/command.ts";
 import { prompt } from "./commands/prompt/command.ts";
@@ -47,7 +48,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly commands: r
     commands: [list, call, read, prompt, complete, listen, tasks, ping, check, doctor, lock, record, types, logout],
   },
   { heading: "Hosts:", commands: [servers, connectHost, bridge, expose] },
-  { heading: "Your project:", commands: [newProject, add, dev, checkConfig, keys, skills, serverJson, mcpb] },
+  { heading: "Your project:", commands: [newProject, add, migrate, dev, checkConfig, keys, skills, serverJson, mcpb] },
   { heading: "Shells:", commands: [completion] },
 ];
 

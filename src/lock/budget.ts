@@ -10,16 +10,16 @@ const WORK_MAX = 150_000;
 /** The number of characters of a JSON text that cost one unit of work. */
 const UNIT_CHARS = 100;
 
-/** Thrown inside this room when a comparison has used its budget. */
+/** Thrown within `src/lock` when a comparison has used up its budget. */
 export class ExhaustedError extends Error {
   override readonly name = "ExhaustedError";
 }
 
-/** The work that comparisons may still do together. Each schema, keyword, name and change costs a unit, and so does copying them. */
+/** The remaining work of all comparisons together. Each schema, keyword, name and change costs a unit, and so does copying them. */
 export class Budget {
   #left = WORK_MAX;
 
-  /** @throws {ExhaustedError} if less is left. */
+  /** @throws {ExhaustedError} if less work remains. */
   charge(units = 1): void {
     this.#left -= units;
     if (this.#left < 0) throw new ExhaustedError();

@@ -3,14 +3,15 @@
  *
  * @module
  */
+import { escapeHidden } from "./hidden.ts";
 
-/** Whether a change breaks callers, does not, or must be judged by a person. */
+/** Whether a change breaks callers, does not break them, or must be judged by a person. */
 export type Severity = "breaking" | "compatible" | "review";
 
-/** What has changed. */
+/** The kind of the definition that has changed. */
 export type ChangedKind = "server" | "scope" | "tool" | "prompt" | "resource" | "template";
 
-/** A change between two contracts. All texts may contain text of the server, so they must be cleaned before they are displayed. */
+/** A change between two contracts. All strings may contain text of the server, so remove control characters before you display them. */
 export interface Change {
   /** Whether the change breaks callers. */
   readonly severity: Severity;
@@ -38,12 +39,12 @@ export class Changes {
   add(kind: ChangedKind, name: string, severity: Severity, reason: string, path = ""): void {
     if (this.#isFull) return;
     if (this.list.length < CHANGES_MAX) {
-      this.list.push({ severity, kind, name, path, reason });
+      this.list.push({ severity, kind, name, path: escapeHidden(path), reason: escapeHidden(reason) });
       return;
     }
     this.#isFull = true;
     // What is not listed may break callers.
-    const more = `has more than ${CHANGES_MAX} differences, and the others are not listed`;
+    const more = `has more than ${CHANGES_MAX} differences, and the remaining ones are not listed`;
     this.list.push({ severity: "breaking", kind: "server", name: "", path: "", reason: more });
   }
 }

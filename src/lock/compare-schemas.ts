@@ -20,7 +20,7 @@ import { follow, wrap } from "./references.ts";
 import { hasNewText } from "./texts.ts";
 import { compareUnions, pair, unionOf, withoutAnnotations } from "./unions.ts";
 
-/** The maximum depth of schemas in each other, with references. @limit internal */
+/** The maximum nesting depth of schemas, including references. @limit internal */
 const LEVELS_MAX = 48;
 
 const isList = Array.isArray;
@@ -121,7 +121,7 @@ class SchemaComparison implements Comparison {
     const [old, now] = [plain(before), plain(after)];
     if (old === false || now === false) {
       if (old === now) return;
-      if (now === false) this.effect("narrowed", place, "is not allowed any more");
+      if (now === false) this.effect("narrowed", place, "is no longer allowed");
       else this.effect("widened", place, "is allowed now", now);
     } else if (isObject(old) && isObject(now)) this.#compareTargets(old, now, place);
     else if (this.budget.text(old) !== this.budget.text(now)) this.effect("unclear", place, "is not a valid schema");
@@ -259,7 +259,7 @@ class SchemaComparison implements Comparison {
       } else if (isList(current)) {
         this.effect("narrowed", place, "must match one of several alternatives now", current);
       } else if (isList(lists)) {
-        this.effect("widened", place, "need not match one of several alternatives any more");
+        this.effect("widened", place, "no longer needs to match one of several alternatives");
       }
     }
   }
@@ -298,7 +298,7 @@ class SchemaComparison implements Comparison {
   }
 
   #addTooLarge({ path }: Place): void {
-    // Not to be able to compare must not look like no change.
+    // A failed comparison must not look like an unchanged schema.
     if (this.#changes.at(-1)?.reason !== TOO_LARGE)
       this.#changes.push({ severity: "breaking", path, reason: TOO_LARGE });
   }

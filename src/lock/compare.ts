@@ -9,6 +9,7 @@ import { Budget, ExhaustedError } from "./budget.ts";
 import { type Change, type ChangedKind, Changes, type InnerChange, type Severity } from "./changes.ts";
 import { compareSchemas, NEW_TEXT } from "./compare-schemas.ts";
 import type { Contract, LockedHints, LockedPrompt, LockedTool } from "./contract.ts";
+import { escapeAll, escapeHidden, isAlike } from "./hidden.ts";
 import { isSame, toSortedText } from "./json.ts";
 import { hasNewText } from "./texts.ts";
 
@@ -65,7 +66,7 @@ export function compareTools(before: LockedTool, after: LockedTool, budget: Budg
     ...compareOutputs(before.outputSchema, after.outputSchema, budget),
     ...compareHints(before.annotations, after.annotations),
     ...(isSame(before._meta, after._meta) ? [] : [review("_meta", "its view of MCP Apps has changed")]),
-  ];
+  ].map(({ severity, path, reason }) => ({ severity, path: escapeHidden(path), reason: escapeHidden(reason) }));
 }
 
 function compareOutputs(before: JsonObject | undefined, after: JsonObject | undefined, budget: Budget): InnerChange[] {
@@ -145,8 +146,11 @@ const REPEATED_MAX = 60;
 function describe(before: string | undefined, after: string | undefined): string {
   if (after === undefined) return "was removed";
   if (before === undefined) return "was added";
-  if (before.length > REPEATED_MAX || after.length > REPEATED_MAX) return "has changed";
-  return `was ${quote(before)} and is ${quote(after)}`;
+  const looksSame = isAlike(before, after);
+  if (before.length > REPEATED_MAX || after.length > REPEATED_MAX)
+    return looksSame ? "has changed in characters that are invisible or look alike" : "has changed";
+  const show = (text: string) => (looksSame ? escapeAll(quote(text)) : quote(text));
+  return `was ${show(before)} and is ${show(after)}`;
 }
 
 function compareServers(before: Contract, after: Contract, changes: Changes): void {

@@ -7,12 +7,13 @@ import type { Prompt, Resource, ResourceTemplate, Tool } from "../client/index.t
 import { quote } from "../core/basics/quote.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import { escapeHidden } from "./hidden.ts";
 import { byCodeUnit, DepthError, sorted, toSortedText } from "./json.ts";
 
 /** The number of the format of lock files. */
 export const LOCK_FORMAT = 1;
 
-/** The hints of a tool. Those that the server does not send have the defaults of the specification. */
+/** The hints of a tool. Hints that the server does not send have the defaults of the specification. */
 export interface LockedHints {
   /** Whether the tool has no side effects. */
   readonly readOnlyHint: boolean;
@@ -90,7 +91,7 @@ export interface LockedTemplate extends Omit<LockedResource, "uri"> {
 export interface Contract {
   /** The number of the format. */
   readonly lock: 1;
-  /** The server, without its version, which changes at each release. */
+  /** The server, without its version, which changes with each release. */
   readonly server: {
     /** The name that the server reports. */
     readonly name?: string;
@@ -134,11 +135,11 @@ const HINTS: LockedHints = {
   idempotentHint: false,
   openWorldHint: true,
 };
-/** The members of `_meta` that name a view. The second one is the older spelling. */
+/** The members of `_meta` that name a view. The second name is the older spelling. */
 const VIEW_MEMBERS: readonly string[] = ["ui", "ui/resourceUri"];
 
 /**
- * Returns the contract of a server, from its complete lists. Contracts with the same content are equal as texts, because everything in them is sorted.
+ * Returns the contract of a server, from its complete lists. Contracts with the same content have the same JSON, because everything in them is sorted.
  *
  * @throws {KitError} `definition-invalid` naming a definition that is nested too deeply.
  */
@@ -174,17 +175,12 @@ function lockLists(lists: ServerLists): Contract {
 }
 
 /**
- * Returns the text of a lock file: JSON that is equal for equal contracts, and that people can read as a difference in git. Characters
+ * Returns the text of a lock file: JSON that is equal for equal contracts, and whose differences are readable in git. Characters
  * that are invisible, or that change how the text around them is displayed, are escaped.
  */
 export function formatContract(contract: Contract): string {
-  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return `${JSON.stringify(contract, undefined, 2).replace(HIDDEN, (found) => found.split("").map(escaped).join(""))}\n`;
+  return `${escapeHidden(JSON.stringify(contract, undefined, 2))}\n`;
 }
-
-/** Characters that a reviewer cannot see, except the line feeds between members, which JSON escapes in strings. */
-const HIDDEN =
-  /(?!\n)\p{Cc}|\p{Cf}|\p{Cs}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|[\u2028\u2029\ufff9-\ufffb]/gu;
 
 /**
  * Returns a tool as it is in a contract.

@@ -1,5 +1,5 @@
 /**
- * JSON in a form that does not depend on the order of members, so that two values can be compared as texts.
+ * JSON in a form that does not depend on the order of members, so that two values can be compared as strings.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export function sorted(value: unknown, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((each) => sorted(each, depth + 1));
   if (!isObject(value)) return value;
   const names = Object.keys(value).sort(byCodeUnit);
-  // fromEntries creates own members, also for the name "__proto__".
+  // fromEntries creates own members, including for the name "__proto__".
   return Object.fromEntries(names.map((name) => [name, sorted(value[name], depth + 1)]));
 }
 
@@ -45,7 +45,7 @@ export function byCodeUnit(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Returns a member that an object has itself; undefined for one that it only inherits, such as `constructor`. */
+/** Returns an own member of an object; undefined for an inherited member, such as `constructor`. */
 export function own(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

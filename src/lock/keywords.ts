@@ -169,7 +169,7 @@ function compareMultiples(old: unknown, now: unknown): KeywordChange {
   return { effect: effectOf(isMultiple(now, old), isMultiple(old, now)), reason };
 }
 
-/** Whether a number is a multiple of another one, apart from the rounding of fractions. */
+/** Whether a number is a multiple of another number, apart from the rounding of fractions. */
 function isMultiple(value: number, of: number): boolean {
   if (Number.isInteger(value) && Number.isInteger(of)) return value % of === 0;
   const ratio = value / of;
@@ -185,7 +185,7 @@ function compareFlags(keyword: string, old: unknown, now: unknown): KeywordChang
   if (before === after) return { effect: "none", reason: `its ${keyword} ${verb(old, now)}, without an effect` };
   return after
     ? { effect: "narrowed", reason: "its items must be unique now" }
-    : { effect: "widened", reason: "its items need not be unique any more" };
+    : { effect: "widened", reason: "its items no longer need to be unique" };
 }
 
 function compareRestrictions(keyword: string, old: unknown, now: unknown): KeywordChange {

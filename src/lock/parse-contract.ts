@@ -10,14 +10,26 @@ import { DepthError, own, sorted } from "./json.ts";
 
 /** The contract of a lock file, or what is wrong with the file: the member, and what was expected. */
 export type ParsedContract =
-  | { readonly contract: Contract; readonly problem?: undefined }
-  | { readonly contract?: undefined; readonly problem: string };
+  | { readonly contract: Contract; readonly problem?: undefined; readonly isNewer?: undefined }
+  | {
+      readonly contract?: undefined;
+      readonly problem: string;
+      /** Whether a newer version of mcp-edge has written the file. */
+      readonly isNewer?: true;
+    };
 
 /** The maximum number of definitions in each list of a lock file. @limit internal */
 const DEFINITIONS_MAX = 20_000;
 
 /** Ends the reading. Never leaves this file. */
-class Problem extends Error {}
+class Problem extends Error {
+  readonly isNewer: boolean;
+
+  constructor(message: string, isNewer = false) {
+    super(message);
+    this.isNewer = isNewer;
+  }
+}
 
 /** Checks a member. @throws {Problem} */
 type Check = (value: unknown, place: string) => void;
@@ -27,7 +39,7 @@ export function parseContract(value: unknown): ParsedContract {
   try {
     return { contract: readContract(value) };
   } catch (error) {
-    if (error instanceof Problem) return { problem: error.message };
+    if (error instanceof Problem) return { problem: error.message, ...(error.isNewer ? { isNewer: true } : {}) };
     if (error instanceof DepthError) return { problem: `A member is invalid: ${error.message}.` };
     throw error;
   }
@@ -38,7 +50,8 @@ function readContract(value: unknown): Contract {
   if (own(value, "lock") !== LOCK_FORMAT) {
     const found = own(value, "lock");
     const text = found === undefined ? "is missing" : `is ${quote(JSON.stringify(found) ?? "")}`;
-    throw new Problem(`"lock" ${text}; this version reads only the format ${LOCK_FORMAT}.`);
+    const isNewer = typeof found === "number" && found > LOCK_FORMAT;
+    throw new Problem(`"lock" ${text}; this version reads only the format ${LOCK_FORMAT}.`, isNewer);
   }
   const contract = {
     lock: LOCK_FORMAT,

@@ -8,9 +8,9 @@ import type { Budget } from "./budget.ts";
 import { ALL_TYPES } from "./keywords.ts";
 import { findTarget } from "./schema-pointer.ts";
 
-/** Names that cannot say anything to a model: identifiers. */
+/** Matches identifiers, which cannot contain a message to a model. */
 const IDENTIFIER = /^[\w$-]{1,64}$/;
-/** References within a document that cannot say anything either. */
+/** Matches references within a document, which cannot contain a message either. */
 const REFERENCE = /^#[\w$/~%.-]{0,200}$/;
 const DIALECT = /^https?:\/\/json-schema\.org\/[\w./#-]{1,60}$/;
 const FORMAT = /^[a-z][a-z-]{0,29}$/;

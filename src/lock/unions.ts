@@ -1,5 +1,5 @@
 /**
- * The alternatives of `anyOf` and `oneOf`, and which of two lists of alternatives belong together.
+ * The alternatives of `anyOf` and `oneOf`, and the matching of two lists of alternatives.
  *
  * @module
  */
@@ -107,7 +107,7 @@ export function withoutAnnotations(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.includes(keyword)));
 }
 
-/** Two lists of alternatives: those that belong together, and the rest. */
+/** The result of matching two lists of alternatives: the pairs, and the remaining alternatives. */
 export interface Paired {
   readonly pairs: readonly (readonly [before: unknown, after: unknown])[];
   readonly removed: readonly unknown[];

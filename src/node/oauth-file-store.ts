@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { OAuthStore } from "../client/oauth/store.ts";
 import { Turns } from "../core/basics/turns.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
 import { withLock } from "./oauth-file-lock.ts";
+import { renameWhenFree } from "./plain-file.ts";
 
 /** Matches the name of a draft: a temporary file that is renamed to replace a value. */
 const DRAFT = /\.json\.[\da-f-]{36}$/;
@@ -84,7 +85,7 @@ async function replace(file: string, text: string): Promise<void> {
     } finally {
       await handle.close();
     }
-    await rename(draft, file);
+    await renameWhenFree(draft, file);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;

@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, renameSync, statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** The maximum size, in bytes, of a project's or host's file. Larger files are not read. */
 export const FILE_BYTES_MAX = 16 * 1024 * 1024;
@@ -15,4 +16,48 @@ export function readPlainFile(path: string): Buffer {
   if (found.size > FILE_BYTES_MAX)
     throw new Error(`${path} has ${found.size} bytes, but the maximum is ${FILE_BYTES_MAX}.`);
   return readFileSync(path);
+}
+
+/** How long to wait before each further attempt to rename, in milliseconds: two seconds in all. */
+const WAITS_MS = [10, 40, 150, 300, 500, 1_000];
+
+/** What tests replace. */
+export interface Renaming {
+  readonly platform?: string;
+  readonly rename?: (from: string, to: string) => void;
+}
+
+/**
+ * Renames a file or folder, and replaces a file with the new name. On Windows, this fails while another program has one of them open, such
+ * as a virus scanner or a process that reads it, so it is repeated for two seconds.
+ *
+ * @throws the error of the last attempt.
+ */
+export async function renameWhenFree(from: string, to: string, options: Renaming = {}): Promise<void> {
+  for (const waitMs of WAITS_MS) {
+    if (tryRename(from, to, options)) return;
+    await sleep(waitMs);
+  }
+  (options.rename ?? renameSync)(from, to);
+}
+
+/** {@link renameWhenFree} for commands, which have nothing else to do while they wait. */
+export function renameWhenFreeSync(from: string, to: string, options: Renaming = {}): void {
+  for (const waitMs of WAITS_MS) {
+    if (tryRename(from, to, options)) return;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
+  }
+  (options.rename ?? renameSync)(from, to);
+}
+
+/** Returns false if the name is in use on Windows. */
+function tryRename(from: string, to: string, { platform = process.platform, rename = renameSync }: Renaming): boolean {
+  try {
+    rename(from, to);
+    return true;
+  } catch (error) {
+    const isInUse = ["EPERM", "EACCES", "EBUSY"].includes((error as NodeJS.ErrnoException).code ?? "");
+    if (platform !== "win32" || !isInUse) throw error;
+    return false;
+  }
 }

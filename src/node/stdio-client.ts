@@ -14,6 +14,7 @@ import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
 import { toEnd } from "./last-output.ts";
+import { endProgram, findProgram } from "./program.ts";
 import { StdioServerTransport } from "./stdio-transport.ts";
 
 /** Options of {@link stdio}. */
@@ -130,8 +131,11 @@ export class StdioClientTransport implements Transport {
   /** Starts the process. Rejects if the program does not exist. */
   async start(): Promise<void> {
     const { command, args = [], cwd, stderr = "inherit" } = this.#options;
-    const child = spawn(command, args, {
-      env: this.#environment(),
+    const env = this.#environment();
+    const program = findProgram(command, args, { cwd, env });
+    const child = spawn(program.command, program.args, {
+      env,
+      windowsVerbatimArguments: program.windowsVerbatimArguments,
       ...(cwd === undefined ? {} : { cwd }),
       stdio: "pipe",
       windowsHide: true,
@@ -198,7 +202,7 @@ export class StdioClientTransport implements Transport {
     child.stdout?.resume();
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       if (await this.#hasExited(shutdownMs)) return;
-      child.kill(signal);
+      endProgram(child, signal);
     }
     await this.#exited;
   }

@@ -45,6 +45,7 @@ const OPTIONS: OptionTable<ClientTelemetryOptions> = {
   openTelemetry: null,
   metrics: null,
   contents: null,
+  stacks: null,
   server: null,
 };
 
@@ -166,7 +167,7 @@ class ClientSpans {
       return { outcome, settle: () => result };
     } catch (error) {
       const outcome = outcomeOf(error);
-      end(span, outcome, toFailure(error));
+      end(span, outcome, toFailure(error, this.#recording.stacks));
       return {
         outcome,
         settle: (): JsonObject => {
@@ -190,7 +191,7 @@ function toOperation({ method, params }: OutgoingRequest): Operation {
   return { method, tool, prompt, uri };
 }
 
-/** Returns the request with the span in its `_meta`, unless the caller has put another one there. */
+/** Returns the request with the span in its `_meta`, unless the caller has already set a trace context. */
 function withContext(request: OutgoingRequest, span: OpenSpan): OutgoingRequest {
   const { options, params } = request;
   const fields = { ...readMeta(params), ...options.meta }.traceparent === undefined ? span.fields() : undefined;

@@ -1,9 +1,8 @@
 /**
  * The attributes and names that the semantic conventions of OpenTelemetry define for MCP.
  *
- * Whatever comes from a client is bounded. A client can also make up names of methods, tools and prompts, so names that
- * the server does not have are not used as names of spans and attributes of metrics, whose number they would increase
- * without limit.
+ * All values from a client are bounded. A client can also invent names of methods, tools and prompts, so names that the
+ * server does not have are not used as names of spans and attributes of metrics: their number would grow without limit.
  *
  * @module
  * @see https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
@@ -15,7 +14,7 @@ import { McpError } from "../core/protocol/errors.ts";
 import { isObject, type RequestId } from "../core/protocol/jsonrpc.ts";
 import type { Attributes, Failure, RecordedException } from "./spans.ts";
 
-/** What an operation is about. */
+/** The subject of an operation. */
 export interface Operation {
   readonly method: string;
   readonly tool?: string | undefined;
@@ -39,7 +38,7 @@ const STACK_MAX = 4096;
 /** The maximum length of arguments and results. @limit characters The arguments or the result of a call in a span, with `contents: true`. Longer ones are cut off. */
 const CONTENTS_MAX = 4096;
 
-/** The name for everything that the server does not have. */
+/** The name that stands for all names that the server does not have. */
 export const OTHER = "_OTHER";
 
 /** Returns the members that are not undefined, with long strings cut off. */
@@ -51,7 +50,7 @@ export function toAttributes(members: Readonly<Record<string, string | number | 
   return Object.fromEntries(present);
 }
 
-/** Returns at most so many characters of a text, on one line. Escapes are longer than what they stand for. */
+/** Returns the beginning of a text, at most `charsMax` characters and on one line. Escaping can make a text longer. */
 function shorten(text: string, charsMax: number): string {
   const escaped = printable(text.slice(0, charsMax + 1));
   return escaped.length > charsMax ? `${escaped.slice(0, charsMax - 3)}...` : escaped;
@@ -121,21 +120,21 @@ export function describeOutcome({ errorType, errorCode }: Outcome): Attributes {
 }
 
 /** Returns what is recorded about the exception of a handler: its message only if the client receives it. */
-export function toFailure(error: unknown): Failure {
-  if (!McpError.is(error)) return { exception: describeException(error) };
+export function toFailure(error: unknown, hasStack: boolean): Failure {
+  if (!McpError.is(error)) return { exception: describeException(error, hasStack) };
   // A message about a resource may repeat its URI.
   const shown = error.message.slice(0, MESSAGE_MAX).replace(/:\/\/[^\s"]+/g, withoutSecrets);
   return { message: shorten(shown, TEXT_MAX) };
 }
 
-/** Describes whatever a handler has thrown, even if it cannot be converted to a string. */
-function describeException(error: unknown): RecordedException {
+/** Describes a value that a handler has thrown, even if the value cannot be converted to a string. */
+function describeException(error: unknown, hasStack: boolean): RecordedException {
   try {
     if (!(error instanceof Error)) return { name: typeof error, message: shorten(String(error), TEXT_MAX) };
     const { name, message, stack } = error;
     const about = { name: shorten(String(name), TEXT_MAX), message: shorten(String(message), TEXT_MAX) };
     // The stack begins with the message, which may be long.
-    return stack === undefined ? about : { ...about, stack: String(stack).slice(0, STACK_MAX) };
+    return stack === undefined || !hasStack ? about : { ...about, stack: String(stack).slice(0, STACK_MAX) };
   } catch {
     return { name: typeof error, message: "The exception cannot be described." };
   }

@@ -1,5 +1,5 @@
 /**
- * The names that a server has. A client can make up names of methods, tools and prompts, so only names that the server has
+ * The names that a server has. A client can invent names of methods, tools and prompts, so only names that the server has
  * are used as names of spans and attributes of metrics, however a request ends.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Measurements, and where they go.
+ * Measurements and their destinations.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Attributes } from "./spans.ts";
 export interface Measurement extends Metric {
   /** The measured value, in the unit of the metric. */
   readonly value: number;
-  /** The attributes, by the names of the conventions. They have few different values. */
+  /** The attributes, by the names of the conventions. Each has a small number of different values. */
   readonly attributes: Attributes;
 }
 
@@ -18,7 +18,7 @@ export interface Measurement extends Metric {
 export interface Metric {
   /** The name, such as `mcp.server.operation.duration`. */
   readonly name: string;
-  /** Whether the values are counted in buckets, or added up. */
+  /** `histogram`: the values are counted in buckets. `counter`: they are added up. */
   readonly kind: "histogram" | "counter";
   /** The unit, in the notation of UCUM: `s` is seconds. */
   readonly unit: string;

@@ -1,5 +1,5 @@
 /**
- * What `telemetry()` and `clientTelemetry()` have in common: their options, and where spans and measurements go.
+ * What `telemetry()` and `clientTelemetry()` share: their options, and the destinations of spans and measurements.
  *
  * @module
  */
@@ -38,12 +38,19 @@ export interface RecordingOptions<Env = unknown> {
    * @default false
    */
   readonly contents?: boolean;
+  /**
+   * Whether the exceptions in spans contain their stacks, which name the files and functions of the program.
+   *
+   * @default false
+   */
+  readonly stacks?: boolean;
 }
 
 /** Where spans and measurements go. */
 export interface Recording {
   readonly spans: Spans;
   readonly contents: boolean;
+  readonly stacks: boolean;
   /** Records a measurement. Never throws. */
   measure(metric: Metric, value: number, attributes: Attributes, env?: unknown): void;
 }
@@ -54,7 +61,7 @@ export interface Recording {
  * @throws {KitError} `options-invalid` naming the option.
  */
 export function toRecording(where: string, options: RecordingOptions<never>): Recording {
-  const { tracing, openTelemetry, metrics, contents = false } = options;
+  const { tracing, openTelemetry, metrics, contents = false, stacks = false } = options;
   if (typeof metrics !== "object") checkFunction(`${where}: metrics`, metrics);
   else if (typeof metrics?.analyticsEngine !== "string") {
     const text = `${where}: metrics is not a function, and does not name a binding. Write { analyticsEngine: "METRICS" }.`;
@@ -70,7 +77,7 @@ export function toRecording(where: string, options: RecordingOptions<never>): Re
     throw new KitError("options-invalid", `${where}: tracing and openTelemetry both record spans; pass one of them.`);
   }
   const spans = openTelemetry ? openTelemetrySpans(openTelemetry) : tracing ? workersSpans(tracing) : NO_SPANS;
-  // The function receives the `env` of the server with whose type it was declared.
+  // The function was declared with the type of the `env` of this server.
   const sink = (typeof metrics === "object" ? toAnalyticsEngine(metrics.analyticsEngine) : metrics) as
     | MetricSink
     | undefined;
@@ -78,6 +85,7 @@ export function toRecording(where: string, options: RecordingOptions<never>): Re
   return {
     spans: safely(spans),
     contents,
+    stacks,
     measure: (metric, value, attributes, env) => {
       const lost = (error: unknown) => console.error("mcp-edge: a measurement was lost", error);
       try {

@@ -37,13 +37,14 @@ import { KnownNames } from "./known-names.ts";
 import { type Metric, REFUSALS, SERVER_OPERATION, TASK } from "./metrics.ts";
 import { type Recording, type RecordingOptions, toRecording } from "./recording.ts";
 import type { Failure, OpenSpan, SpanStart } from "./spans.ts";
+import { watchExceptions } from "./tool-exceptions.ts";
 import { type RemoteSpan, readTraceContext } from "./trace-context.ts";
 
 /** Options of {@link telemetry}. */
 export interface TelemetryOptions<Env = unknown> extends RecordingOptions<Env> {
   /**
-   * What the span in the `traceparent` of a request becomes: `parent`, so that client and server are in one trace; or
-   * `link`, for a server that everyone may call, because a caller otherwise decides to which trace a span belongs and,
+   * How the span in the `traceparent` of a request is used: as the `parent`, so that client and server are in one trace; or
+   * as a `link`, for a server that everyone may call, because a caller otherwise decides to which trace a span belongs and,
    * with most samplers, whether it is recorded. With `link`, each span begins a trace, and an active span, which may have
    * adopted the caller's trace from an HTTP header, is linked too. Only for `openTelemetry`; with `tracing`, it becomes
    * attributes.
@@ -58,6 +59,7 @@ const OPTIONS: OptionTable<TelemetryOptions<never>> = {
   openTelemetry: null,
   metrics: null,
   contents: null,
+  stacks: null,
   callers: null,
 };
 
@@ -89,8 +91,8 @@ export function telemetry<Env = unknown>(options: TelemetryOptions<Env>): Teleme
   const contribution: Contribution<Env> = {
     around: overHttp.around,
     onRequestEnd: overHttp.onRequestEnd,
-    authorize: ({ request, messages }) => overHttp.arrived(request.headers, messages),
-    onRefused: (refused) => recordRefusal(recording, refused),
+    authorize: ({ request, messages }) => overHttp.arrived(request, messages),
+    onRefused: (refused) => overHttp.refused(refused),
   };
   const attach = () => contribution;
   return { ...definePlugin<Env>({ name: "telemetry()", attach }), hooks: { around: [around], onRequestEnd } };
@@ -102,7 +104,7 @@ interface Open {
   isCancelled: boolean;
 }
 
-/** What a measurement of an operation is made of. */
+/** The data of a measurement of an operation. */
 interface Ended<Env> {
   readonly data: RequestData<Env> | RequestEnd<Env>;
   /** The operation, without names that the server does not have. */
@@ -124,19 +126,28 @@ class ServerSpans<Env> {
   /** The spans that HTTP requests name, by the params of the messages in them. Not known in the object of a session. */
   readonly #arrived = new WeakMap<JsonObject, RemoteSpan>();
 
+  /** The messages of HTTP requests, except requests that an earlier plugin has refused. */
+  readonly #received = new WeakMap<Request, readonly ParsedMessage[]>();
+
   readonly #names = new KnownNames<Env>();
 
   constructor(recording: ServerRecording) {
     this.#recording = recording;
   }
 
-  /** Notes the span that an HTTP request names. */
-  arrived(headers: Headers, messages: readonly ParsedMessage[]): undefined {
-    const span = readHeaders(headers);
+  /** Stores the messages of an HTTP request, and the span that its headers name for each of them. */
+  arrived(request: Request, messages: readonly ParsedMessage[]): undefined {
+    this.#received.set(request, messages);
+    const span = readHeaders(request.headers);
     if (!span) return;
     for (const each of messages)
       if ("message" in each && "params" in each.message && each.message.params)
         this.#arrived.set(each.message.params, span);
+  }
+
+  /** Records a request that was refused before it reached a handler. */
+  refused(refused: RefusedRequest<Env>): void {
+    recordRefusal(this.#recording, refused, this.#received.get(refused.request) ?? []);
   }
 
   readonly around: AroundHook<Env> = (data, next) =>
@@ -180,22 +191,25 @@ class ServerSpans<Env> {
 
   /** Runs a request within its span, and ends the span. */
   async #serve(data: RequestData<Env>, open: Open, next: () => Promise<JsonObject>): Promise<JsonObject> {
-    const { contents } = this.#recording;
+    const { contents, stacks } = this.#recording;
     const startedAtMs = performance.now();
     const remove = this.#add(data, open);
+    const endWatch = watchExceptions(data);
     let outcome: Outcome = {};
     try {
       const result = await next();
+      const [failure] = endWatch(result).map((error) => toFailure(error, stacks));
       outcome = toOutcome(result);
       const output = contents && data.tool !== undefined ? toContents(result) : undefined;
       if (output !== undefined) open.span.set({ "gen_ai.tool.call.result": output });
-      if (!open.isCancelled) finish(open.span, outcome);
+      if (!open.isCancelled) finish(open.span, outcome, failure);
       return result;
     } catch (error) {
+      endWatch();
       outcome = CancelledError.is(error)
         ? CANCELLED
         : ofCode(McpError.is(error) ? error.code : ErrorCode.InternalError);
-      if (!open.isCancelled) finish(open.span, outcome, toFailure(error));
+      if (!open.isCancelled) finish(open.span, outcome, toFailure(error, stacks));
       throw error;
     } finally {
       remove();
@@ -245,18 +259,35 @@ function finish(span: OpenSpan, outcome: Outcome, failure: Failure = {}): void {
 /** The maximum number of messages of a refused request that get a span. @limit internal */
 const REFUSED_MAX = 10;
 
-/** Records a request that was refused before it reached a handler: a span for each message, and a measurement. */
-function recordRefusal<Env>(recording: Recording, refused: RefusedRequest<Env>): void {
+/**
+ * Records a request that was refused before it reached a handler: a span for each message, and a measurement.
+ *
+ * @param received The messages of the request.
+ */
+function recordRefusal<Env>(
+  recording: ServerRecording,
+  refused: RefusedRequest<Env>,
+  received: readonly ParsedMessage[],
+): void {
+  const { isLinked } = recording;
+  const callers = received.flatMap((parsed) =>
+    parsed.kind === "request" || parsed.kind === "notification"
+      ? [readTraceContext(readMeta(parsed.message.params))]
+      : [],
+  );
   const { reason, status, errorCode, env, startedAtMs, protocolVersion, messages = [], request } = refused;
   const outcome: Outcome = errorCode === undefined ? { errorType: String(status) } : ofCode(errorCode);
   const about = { "mcp_edge.reason": reason, "http.response.status_code": status };
-  for (const message of messages.slice(0, REFUSED_MAX)) {
+  for (const [at, message] of messages.slice(0, REFUSED_MAX).entries()) {
     // The caller may have made up all names, and might not be allowed to use any of them.
     const known = { method: findRequest(message.method) ? message.method : OTHER };
     const start: SpanStart = {
       name: known.method,
       kind: "server",
       attributes: { ...describeOperation(message, protocolVersion, "tcp"), ...toAttributes(about) },
+      parent: callers[at],
+      isLinked,
+      isRoot: isLinked,
       transport: readHeaders(request.headers),
       startedAtMs,
     };

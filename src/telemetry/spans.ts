@@ -1,5 +1,5 @@
 /**
- * What records spans: an interface for the two tracing systems, OpenTelemetry and the tracing of Workers.
+ * The interface through which spans are recorded, for both tracing systems: OpenTelemetry and the tracing of Workers.
  *
  * @module
  */
@@ -57,6 +57,6 @@ export interface OpenSpan {
 
 /** Records spans. */
 export interface Spans {
-  /** Runs work within a new span, which is the active one meanwhile. The work ends the span. */
+  /** Runs work within a new span, which is the active span meanwhile. The work ends the span. */
   run<T>(start: SpanStart, work: (span: OpenSpan) => T): T;
 }

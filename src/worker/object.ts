@@ -17,7 +17,7 @@ import { FIND_LOG, type RoleName, storedRole } from "./roles.ts";
 export interface RoleObject {
   /** Accepts or refuses a WebSocket. */
   fetch?(request: Request): Promise<Response>;
-  alarm?(info?: { readonly retryCount: number }): Promise<void>;
+  alarm?(): Promise<void>;
   webSocketMessage?(socket: WebSocket, message: string | ArrayBuffer): Promise<void>;
   webSocketClose?(socket: WebSocket, code: number): Promise<void>;
 }
@@ -64,8 +64,8 @@ const TAGGED: readonly string[] = ["hub", "once"];
 
 /** The first delay, in milliseconds, of the alarm of an object whose role is missing in this deploy. It doubles each time. */
 const UNSERVED_MS = 60_000;
-/** The maximum delay in milliseconds. @limit internal */
-const UNSERVED_MAX_MS = 30 * 24 * 60 * 60_000;
+/** The maximum delay in milliseconds: 30 days. @limit internal */
+const UNSERVED_MAX_MS = 2_592_000_000;
 
 /** The storage key of the current delay. It is sorted after all other keys: see `storedRole`. */
 const UNSERVED = "~unserved";
@@ -121,9 +121,11 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
   /** Called by the platform when the object's alarm is due. */
   override async alarm(info?: { readonly retryCount: number }): Promise<void> {
     const { kv, sql } = this.ctx.storage;
+    // The platform drops an alarm after six failed retries. Comparing undefined with a number is false.
+    if ((info?.retryCount as number) > 4) await this.ctx.storage.setAlarm(Date.now() + UNSERVED_MS);
     const name = storedRole(kv) ?? (sql.exec(FIND_LOG).toArray()[0] && "session");
     const role = this.#role ?? (name && this.#play(name));
-    if (role) await role.alarm?.(info);
+    if (role) await role.alarm?.();
     else if (name) await this.#wait(name);
     // The role has deleted its data. The empty database is deleted too, because the object may later get another role.
     else if (sql.exec(TABLES).toArray().length === 0) await this.ctx.storage.deleteAll();
@@ -134,7 +136,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
     const { storage } = this.ctx;
     const waitMs = Math.min((storage.kv.get<number>(UNSERVED) ?? UNSERVED_MS / 2) * 2, UNSERVED_MAX_MS);
     storage.kv.put(UNSERVED, waitMs);
-    console.error(`mcp-edge: edge() has no part for the role "${name}" of an object. Add it, or delete the class.`);
+    console.error(`mcp-edge: no part has the role "${name}". Add it, or delete the class.`);
     await storage.setAlarm(Date.now() + waitMs);
   }
 

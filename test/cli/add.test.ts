@@ -140,6 +140,13 @@ test.each([
   });
 });
 
+test("add auth says which issuer it refuses, and why", async () => {
+  expect(await add("auth", "--issuer", "http://login.example.com", "--yes")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("http://login.example.com is not an https: URL. Name the issuer of the tokens:"),
+  });
+});
+
 test("a project with auth refuses callers without a token", { timeout: 60_000 }, async () => {
   await add("auth", "--issuer", "https://login.example.com", "--yes");
   await using worker = await startWorker({ root: project, wrangler: join(project, "wrangler.toml") });
@@ -187,6 +194,16 @@ test("add test replaces the script of npm init, and reports that a server with a
   const ran = await add("test", "--yes");
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Give the test a token, see ")]);
   expect(JSON.parse(read("package.json")).scripts.test).toBe("vitest run");
+});
+
+test("a project whose lines end with CR and LF keeps them, and is changed in the same places", async () => {
+  const files = ["wrangler.toml", "package.json", "src/weather.ts", "src/index.ts"];
+  for (const file of files) write(file, read(file).replaceAll("\n", "\r\n"));
+  const ran = await add("d1", "--yes");
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Added.")]);
+  for (const file of files) expect(read(file).replaceAll("\r\n", ""), file).not.toContain("\n");
+  expect(read("wrangler.toml")).toContain('[[d1_databases]]\r\nbinding = "DB"\r\n');
+  expect(read("src/weather.ts")).toContain('import { addNotes } from "./notes.ts";\r\n');
 });
 
 test("--print shows the changes without making them", async () => {

@@ -1,5 +1,5 @@
 /** `mcp-edge lock` and `mcp-edge check --lock`: the contract of a real server in both eras, and how it changes. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -161,8 +161,16 @@ describe("mcp-edge check --lock", () => {
 });
 
 test.each<[string, string]>([
-  ["{", "mcp.lock.json is not a JSON object. Repair or delete it."],
-  ['{"lock":9}', 'mcp.lock.json is not a valid lock file: "lock" is "9"; this version reads only the format 1.'],
+  [
+    "{",
+    "mcp.lock.json is not JSON, for example because of a merge conflict. Restore it from version control, or delete it",
+  ],
+  ["", "mcp.lock.json is not JSON"],
+  ["[]", "mcp.lock.json is not a valid lock file: The contract is a list; it must be an object. Restore it"],
+  [
+    '{"lock":9}',
+    'mcp.lock.json was written by a newer version of mcp-edge: "lock" is "9"; this version reads only the format 1. Update mcp-edge and try again.',
+  ],
   [
     '{"lock":1,"tools":[{}]}',
     'mcp.lock.json is not a valid lock file: "tools[0].name" is missing; it must be a string.',
@@ -184,10 +192,66 @@ test.each<[string, string]>([
   },
 );
 
-test("a server that cannot be reached writes no file, and has the exit code for that", async () => {
-  const { code } = await run("lock", "http://127.0.0.1:9/mcp", "--timeout", "2s");
-  expect(code).toBe(4);
+test("a server that cannot be reached writes no file and is not compared, and has the exit code for that", async () => {
+  const hint = "If the server should be reachable, run mcp-edge doctor to find out why it is not.";
+  const locked = await run("lock", "http://127.0.0.1:9/mcp", "--timeout", "2s");
+  expect(locked.stderr).toContain(`\nmcp.lock.json was not written. ${hint}`);
+  expect(locked.code).toBe(4);
   expect(existsSync(join(folder, "mcp.lock.json"))).toBe(false);
+  writeFileSync(join(folder, "mcp.lock.json"), '{"lock":1}');
+  const checked = await run("check", "http://127.0.0.1:9/mcp", "--lock", "--timeout", "2s");
+  expect(checked.stderr).toContain(`\nThe server was not compared with mcp.lock.json. ${hint}`);
+  expect(checked.code).toBe(4);
+});
+
+describe("a lock file that cannot be used", () => {
+  test.each<[string, readonly string[], string]>([
+    [
+      "is a folder",
+      ["check", "--lock", "."],
+      ". cannot be read: . is not a file. Name another file, or repair this one.",
+    ],
+    ["has no name", ["lock", "--out", ""], "The name of the lock file is empty. Write the name of a file."],
+    [
+      "is in a folder that does not exist",
+      ["lock", "--out", "none/lock.json"],
+      "none/lock.json cannot be written: ENOENT: no such file or directory. Choose another file with --out.",
+    ],
+  ])("because it %s is named with what to do", async (_, args, text) => {
+    const { code, stderr } = await run(...args.slice(0, 1), same.url, ...args.slice(1));
+    expect(stderr).toBe(`mcp-edge: ${text}\n`);
+    expect(code).toBe(2);
+  });
+
+  test("is read if it has a byte order mark and the line ends of Windows, and is then not written again", async () => {
+    await run("lock", same.url);
+    const text = `\ufeff${readLock().replaceAll("\n", "\r\n")}`;
+    writeFileSync(join(folder, "mcp.lock.json"), text);
+    expect((await run("check", same.url, "--lock", "--strict")).code).toBe(0);
+    expect((await run("lock", same.url)).stderr).toContain("(unchanged)");
+    expect(readLock()).toBe(text);
+  });
+});
+
+describe("options of check that do not fit --lock", () => {
+  test("--as chooses the version of the connection, and is refused without --lock", async () => {
+    await run("lock", same.url);
+    const { code, stderr } = await run("check", same.url, "--lock", "--as", "2025-11-25", "--debug");
+    expect(code).toBe(0);
+    expect(stderr).toContain('"protocolVersion":"2025-11-25"');
+    expect(await run("check", same.url, "--as", "2025-11-25")).toMatchObject({
+      code: 2,
+      stderr: "mcp-edge: --as is only for --lock. Without --lock, every version of the server is checked.\n",
+    });
+  });
+
+  test.each(["--no-suite", "--fetch"])("%s is refused", async (option) => {
+    await run("lock", same.url);
+    expect(await run("check", same.url, "--lock", option)).toMatchObject({
+      code: 2,
+      stderr: "mcp-edge: --no-suite and --fetch are not for --lock, which only compares the server with a file.\n",
+    });
+  });
 });
 
 describe("a server whose lists are odd", () => {
@@ -199,12 +263,14 @@ describe("a server whose lists are odd", () => {
     writeFileSync(join(folder, "results.json"), JSON.stringify(results));
     writeFileSync(
       script,
-      `import { readFileSync } from "node:fs"; import { createInterface } from "node:readline";
+      `import { readFileSync, writeFileSync } from "node:fs"; import { createInterface } from "node:readline";
       const { capabilities, ...results } = JSON.parse(readFileSync(${JSON.stringify(join(folder, "results.json"))}, "utf8"));
       results.initialize = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "s", version: "1" } };
       createInterface({ input: process.stdin }).on("line", (line) => {
         const { id, method } = JSON.parse(line);
         const body = results[method] ? { result: results[method] } : { error: { code: -32601, message: "no" } };
+        if (method === "tools/list" && process.argv[2]?.endsWith("mcp.lock.json"))
+          writeFileSync(process.argv[2], "by another process");
         if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
       });`,
     );
@@ -222,6 +288,32 @@ describe("a server whose lists are odd", () => {
       expect(code).toBe(3);
     }
     expect(existsSync(join(folder, "mcp.lock.json"))).toBe(false);
+  });
+
+  test.each<[string, string | undefined]>([
+    ["replaces", '{"lock":1}'],
+    ["creates", undefined],
+  ])("is not locked if another process %s the file meanwhile", async (_, before) => {
+    const file = join(folder, "mcp.lock.json");
+    if (before !== undefined) writeFileSync(file, before);
+    const server = command({ capabilities: { tools: {} }, "tools/list": { tools: [TOOL] } }, file);
+    const { code, stderr } = await run("lock", "--update", ...server);
+    expect(stderr).toContain(
+      "mcp.lock.json was changed by another process while the server was read, and was left as it is. Run the same command again.",
+    );
+    expect(code).toBe(2);
+    expect(readLock()).toBe("by another process");
+    expect(readdirSync(folder).filter((name) => name.endsWith(".partial"))).toEqual([]);
+  });
+
+  test("is printed with its invisible characters as escapes", async () => {
+    const locked = (name: string, description: string) =>
+      command({ capabilities: { tools: {} }, "tools/list": { tools: [{ ...TOOL, name, description }] } });
+    await run("lock", ...locked("a", "Adds"));
+    const { stdout } = await run("check", "--lock", ...locked("a", "Ad\u200bds"));
+    expect(stdout).toContain('review      tool a: its description was "Adds" and is "Ad\\u200bds"');
+    const renamed = await run("check", "--lock", ...locked("a\u200b", "Adds"));
+    expect(renamed.stdout).toContain("compatible  tool a\\u200b: was added");
   });
 
   test("is locked if it has resources without templates, and warns of a name that is listed twice", async () => {

@@ -50,7 +50,8 @@ test.each(TEMPLATES)("new makes a project from %s, with its name everywhere", as
   expect(ran.stderr).toContain("cd my-own-server\n  npm install\n");
   const project = join(place, "my-own-server");
   const originals = spawnSync("git", ["ls-files", "."], { cwd: join(ROOT, "templates", template), encoding: "utf8" });
-  expect(filesOf(project)).toEqual(originals.stdout.trim().split("\n").sort());
+  // AGENTS.md is the same for all templates, so it is not in their folders.
+  expect(filesOf(project)).toEqual([...originals.stdout.trim().split("\n"), "AGENTS.md"].sort());
   const manifest = JSON.parse(read("my-own-server", "package.json"));
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   expect(manifest).toMatchObject({ name: "my-own-server", dependencies: { "mcp-edge": `^${version}` } });
@@ -59,6 +60,13 @@ test.each(TEMPLATES)("new makes a project from %s, with its name everywhere", as
     expect(read("my-own-server", file), file).not.toMatch(new RegExp(`^name = "${template}["-]`, "m"));
   }
   expect(read("my-own-server", "README.md")).toMatch(/^# my-own-server$/m);
+  const instructions = read("my-own-server", "AGENTS.md");
+  expect(instructions).toMatch(/^# my-own-server$/m);
+  const { description } = JSON.parse(readFileSync(join(ROOT, "templates", template, "package.json"), "utf8"));
+  expect(instructions).toContain(`made with mcp-edge. ${description}.`);
+  const scripts = [...instructions.matchAll(/`npm (?:run )?(\w+)`/g)].map(([, name = ""]) => name);
+  expect(scripts).toEqual(expect.arrayContaining(["check", "test", "start"]));
+  expect(Object.keys(manifest.scripts)).toEqual(expect.arrayContaining(scripts));
   const source = filesOf(join(project, "src")).map((file) => read("my-own-server", "src", file));
   expect(source.join("\n")).toContain('name: "my-own-server"');
   expect(source.join("\n")).not.toContain(`name: "${template}"`);

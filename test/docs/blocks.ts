@@ -16,7 +16,7 @@ export interface Block {
 
 /** Matches documents for users. Decisions are records and contain only fragments. */
 const DOCUMENT =
-  /^(README|CONTRIBUTING)\.md$|^docs\/(?!decisions\/)[^/]*\.md$|^docs\/(guides|concepts)\/|^site\/index\.md$|^templates\/[^/]+\/README\.md$/;
+  /^(README|CONTRIBUTING)\.md$|^docs\/(?!decisions\/)[^/]*\.md$|^docs\/(guides|concepts|migration)\/|^site\/index\.md$|^templates\/[^/]+\/README\.md$/;
 
 /** The blocks of every document for users. */
 export function documentBlocks(): Block[] {

@@ -1,8 +1,8 @@
 /** The pages of the site: their order, their links and their lengths. `site.test.ts` builds the site. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { anchorsOf, documentFiles, linksOf, pageOf, pathOf, targetOf } from "../../site/pages.ts";
+import { anchorsOf, documentFiles, linksOf, pageOf, pathOf, targetOf, withThemedPictures } from "../../site/pages.ts";
 import { pagesIn, sectionsOf } from "../../site/sidebar.ts";
 import { readSite } from "../../site/stage.ts";
 import { allPages, listOfPages } from "../../site/texts.ts";
@@ -11,9 +11,36 @@ const ROOT = join(import.meta.dirname, "../..");
 const files = documentFiles();
 const documents = files.filter((file) => file.endsWith(".md"));
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
+const proseOf = (markdown: string) => markdown.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, "");
 
 test("the sidebar contains every document once", () => {
   expect(sectionsOf(files).flatMap(pagesIn).sort()).toEqual(files);
+});
+
+test("the sections are in the order in which a reader needs them", () => {
+  expect(sectionsOf(files).map(({ title }) => title)).toEqual([
+    "Start",
+    "Tutorial",
+    "Guides",
+    "Concepts",
+    "Hosts",
+    "Operate",
+    "Security",
+    "Reference",
+    "Migration",
+    "Changelog",
+  ]);
+});
+
+test.each([
+  ["Hosts", "docs/hosts/README.md", 11],
+  ["Migration", "docs/migration/README.md", 7],
+])("the section %s begins with its index", (name, index, count) => {
+  const pages = sectionsOf(files)
+    .filter(({ title }) => title === name)
+    .flatMap(pagesIn);
+  expect(pages[0]).toBe(index);
+  expect(pages).toHaveLength(count);
 });
 
 test("a document that the sidebar does not list is not found there", () => {
@@ -43,10 +70,27 @@ test.each(documents)("every link in %s leads to a page, a heading or a file", (n
   }
 });
 
+const PICTURES = documents.flatMap((file) =>
+  [...read(file).matchAll(/<(?:img|source) [^>]*(?:src|srcset)="([^"]+)"/g)].map(([, link = ""]) => ({ file, link })),
+);
+
+test("every picture exists, in light and dark, and has at most 150 KB", () => {
+  expect(PICTURES.length).toBeGreaterThanOrEqual(10);
+  for (const { file, link } of PICTURES) {
+    const path = join(ROOT, targetOf(file, link).file);
+    for (const each of [path, path.replace(/(-dark)?\.png$/, "-dark.png")]) {
+      expect(statSync(each).size, each).toBeLessThanOrEqual(150_000);
+    }
+  }
+  expect(documents.filter((file) => /^ *<(?!\/?(?:picture|source|img)\b|!--)[a-z]/m.test(proseOf(read(file))))).toEqual(
+    [],
+  );
+});
+
 /** The command line has one row for each command. */
 const LONGER: Readonly<Record<string, number>> = { "docs/guides/command-line.md": 160 };
 
-test.each(documents.filter((file) => /^docs\/(guides|concepts|tutorial|hosts)\//.test(file)))(
+test.each(documents.filter((file) => /^docs\/(guides|concepts|tutorial|hosts|migration)\//.test(file)))(
   "%s has at most 150 lines",
   (file) => {
     expect(read(file).trimEnd().split("\n").length).toBeLessThanOrEqual(LONGER[file] ?? 150);
@@ -56,6 +100,14 @@ test.each(documents.filter((file) => /^docs\/(guides|concepts|tutorial|hosts)\//
 test("the instructions for coding agents have at most 100 lines", () => {
   expect(read("docs/for-agents.md").trimEnd().split("\n").length).toBeLessThanOrEqual(100);
 });
+
+test.each([...documents, "README.md", "src/cli/commands/new/shared/AGENTS.md", "examples/docs-server/README.md"])(
+  "the commands in %s pass the arguments of tools as options, which mcp-edge call requires",
+  (file) => {
+    const calls = [...read(file).matchAll(/mcp-edge call \S+ \S+ \w+=/g)].map(([command]) => command);
+    expect(calls).toEqual([]);
+  },
+);
 
 describe("a page", () => {
   const known = new Set(["docs/guides/client.md", "docs/guides/once.md", "SECURITY.md", "docs/decisions/001-a.md"]);
@@ -75,6 +127,15 @@ describe("a page", () => {
     { link: "```ts\n[a](b.md)\n```", page: "```ts\n[a](b.md)\n```", why: "code" },
   ])("has $page for $why", ({ link, page }) => {
     expect(textOf(link)).toBe(page);
+  });
+
+  test("shows a picture of the theme that the reader has chosen in the site", () => {
+    const picture =
+      '<picture>\n  <source media="(prefers-color-scheme: dark)" srcset="../images/a-dark.png">\n  <img alt="A call" src="../images/a.png">\n</picture>';
+    expect(withThemedPictures(`Before.\n\n${picture}\n`)).toBe(
+      "Before.\n\n![A call](../images/a.png){.light-only}\n![A call](../images/a-dark.png){.dark-only}\n",
+    );
+    expect(withThemedPictures(`\`\`\`html\n${picture}\n\`\`\``)).toContain("<picture>");
   });
 
   test("is summarized by its first sentence, without markup", () => {

@@ -104,7 +104,18 @@ test("wrangler accepts the Worker that serves the site", { timeout: 120_000 }, (
   expect(deployed.status, deployed.output).toBe(0);
 });
 
-const READ = ["/", "/start", "/guides/client", "/reference/limits", "/concepts/eras", "/missing"];
+/** A page of each kind: the first page, text, code, pictures, tables of several widths, and what is shown for an unknown path. */
+const READ = [
+  "/",
+  "/start",
+  "/guides/client",
+  "/guides/page",
+  "/reference/limits",
+  "/concepts/eras",
+  "/hosts/README",
+  "/hosts/claude-code",
+  "/missing",
+];
 test.each(READ.flatMap((path) => ["light", "dark"].map((scheme) => ({ path, scheme }))))(
   "axe finds no barrier in $path, $scheme",
   { timeout: 120_000 },
@@ -115,6 +126,27 @@ test.each(READ.flatMap((path) => ["light", "dark"].map((scheme) => ({ path, sche
     await browser.waitFor(`document.documentElement.classList.contains("dark") === ${scheme === "dark"}`);
     await browser.waitFor("document.querySelector('h1') !== null");
     expect(await browser.findBarriers()).toEqual([]);
+  },
+);
+
+test.each(["light", "dark"])(
+  "pictures follow the theme that the reader has chosen, %s",
+  { timeout: 120_000 },
+  async (scheme) => {
+    // The system has the other scheme.
+    const system = scheme === "dark" ? "light" : "dark";
+    await browser.setMedia({ "prefers-color-scheme": system, "prefers-reduced-motion": "reduce" });
+    await browser.resize(1280, 900);
+    await browser.goTo(urlOf("/guides/page"));
+    await browser.waitFor(`document.documentElement.classList.contains("dark") === ${system === "dark"}`);
+    await browser.waitFor("(document.querySelector('.VPSwitchAppearance').click(), true)");
+    await browser.waitFor(`document.documentElement.classList.contains("dark") === ${scheme === "dark"}`);
+    const shown = await browser.run(
+      "[...document.querySelectorAll('.vp-doc img')].filter((each) => each.checkVisibility()).map(({ src }) => new URL(src).pathname.replace(/\\.[^/]*$/, ''))",
+    );
+    const suffix = scheme === "dark" ? "-dark" : "";
+    expect(shown).toEqual([`/assets/page${suffix}`, `/assets/dev-page${suffix}`]);
+    await browser.run("localStorage.clear()");
   },
 );
 

@@ -87,6 +87,7 @@ test("docs/reference/limits.md has every number that limits a server, with its v
     /^\| `inFlightMax` \| `sessions\(\)` \| 64 \| count \| /m,
     /^\| `perMs` \| `rates\(\)` \| required \| ms \| /m,
     /^\| `TOKEN_MAX` of `src\/worker\/access\/auth\/token\.ts` \| 16,384 \| characters \| /m,
+    /^\| `CONTENTS_MAX` of `src\/telemetry\/conventions\.ts` \| 4,096 \| characters \| /m,
   ]) {
     expect(document).toMatch(row);
   }

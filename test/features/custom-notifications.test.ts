@@ -68,6 +68,25 @@ describe.each(ALL_VERSIONS)("custom notifications in %s", (version) => {
     expect(ends).not.toContain(NAME);
   });
 
+  test("without params gives hooks and reports no params, and the handler an empty object", async () => {
+    const seen: unknown[] = [];
+    const around: AroundHook[] = [
+      (data, next) => {
+        if (data.method === NAME) seen.push("params" in data, data.params?._meta);
+        return next();
+      },
+    ];
+    const onError: ErrorReporter = (_, where) => void seen.push(where.params);
+    const server = new McpServer({ ...IDENTITY, around, onError });
+    server.notification(NAME, (params) => {
+      seen.push(params);
+      throw new Error("broken");
+    });
+    const peer = await openPeer(server, version);
+    peer.notify(NAME);
+    await expect.poll(() => seen).toEqual([true, undefined, {}, undefined]);
+  });
+
   test("an exception of a handler or of the context goes to onError with the notification", async () => {
     const reports: ErrorContext[] = [];
     const onError: ErrorReporter = (_, where) => void reports.push(where);

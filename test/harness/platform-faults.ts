@@ -3,7 +3,8 @@
 /** The message with which the platform refuses an operation above the spending limit of the account. */
 export const SPENDING_LIMIT = "Exceeded the account's spending cap for Durable Objects.";
 
-export type FaultKind = "spending-limit" | "overloaded" | "reset" | "unreachable" | "full";
+/** "null" is an exception that is not an object. */
+export type FaultKind = "spending-limit" | "overloaded" | "reset" | "unreachable" | "full" | "null";
 
 /**
  * Where the kit uses the platform: a call of an object ("call", by RPC or for a WebSocket), any use of its storage ("sql"),

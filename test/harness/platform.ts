@@ -53,7 +53,7 @@ function strike(place: Place, where: string): void {
   throw errorOf(fault.kind);
 }
 
-function errorOf(kind: FaultKind): Error {
+function errorOf(kind: FaultKind): Error | null {
   switch (kind) {
     case "spending-limit":
       return new Error(SPENDING_LIMIT);
@@ -71,6 +71,8 @@ function errorOf(kind: FaultKind): Error {
       return new Error("Network connection lost.");
     case "full":
       return new Error("database or disk is full: SQLITE_FULL");
+    case "null":
+      return null;
   }
 }
 

@@ -49,6 +49,9 @@ const KINDS = new Set([
   "standalone",
   "resume",
   "run",
+  "new",
+  "used",
+  "too-many",
 ]);
 
 /** Members whose content belongs to the protocol or to the author, not to the kit. */

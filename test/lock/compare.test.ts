@@ -63,7 +63,7 @@ describe("arguments", () => {
       "unknown arguments are refused now",
       a({}),
       a({}, { additionalProperties: false }),
-      ["breaking input.*: is not allowed any more"],
+      ["breaking input.*: is no longer allowed"],
     ],
     [
       "the type has changed",
@@ -215,6 +215,20 @@ describe("arguments", () => {
       return { type: "object", properties: { c: properties.c }, $defs };
     };
     expect(inputs(only(9), only(5))).toEqual(["breaking input.c: its maxLength was lowered from 9 to 5"]);
+  });
+
+  test("the order of tools does not matter, and another order of values needs a review", () => {
+    const [one, other] = [tool(), tool({ name: "u" })];
+    expect(changes({ tools: [one, other] }, { tools: [other, one] })).toEqual([]);
+    for (const [before, after] of [
+      [{ enum: ["x", "y"] }, { enum: ["y", "x"] }],
+      [{ type: ["string", "null"] }, { type: ["null", "string"] }],
+      [{ required: ["x", "y"] }, { required: ["y", "x"] }],
+    ]) {
+      const reason = "is written differently, but no difference in meaning was found";
+      expect(inputs(a(before), a(after))).toEqual([`review input: ${reason}`]);
+      expect(outputs(a(before), a(after))).toEqual([`review output: ${reason}`]);
+    }
   });
 
   test("a reference and the schema that it refers to are the same", () => {

@@ -17,7 +17,7 @@ describe("a lock file", () => {
   test.each<[unknown, string]>([
     [5, "The contract is a number; it must be an object."],
     [{}, '"lock" is missing; this version reads only the format 1.'],
-    [{ lock: 2 }, '"lock" is "2"; this version reads only the format 1.'],
+    [{ lock: "2" }, '"lock" is "\\"2\\""; this version reads only the format 1.'],
     [{ lock: 1, server: [] }, '"server" is a list; it must be an object.'],
     [{ lock: 1, server: { name: 5 } }, '"server.name" is a number; it must be a string.'],
     [{ lock: 1, scopes: "a" }, '"scopes" is a string; it must be a list.'],
@@ -42,6 +42,11 @@ describe("a lock file", () => {
     [{ lock: 1, tools: Array(20_001).fill(TOOL) }, '"tools" has 20001 entries, but at most 20000 are read.'],
   ])("%j is refused with the member that is wrong", (value, problem) => {
     expect(parseContract(value)).toEqual({ problem });
+  });
+
+  test("of a newer format is reported as such, so that the reader can be updated", () => {
+    const problem = '"lock" is "2"; this version reads only the format 1.';
+    expect(parseContract({ lock: 2 })).toEqual({ problem, isNewer: true });
   });
 
   test("members that are not part of the format are dropped, and __proto__ is only a name", () => {

@@ -2,10 +2,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
-import type { Shape } from "../harness/shapes.ts";
+import { join as joinShapes, type Shape } from "../harness/shapes.ts";
 import { bundleSwitching, bundleWorker } from "./bundle.ts";
+import { describeConstants } from "./constants.ts";
 import { endEverything, type Kept, storeEverything } from "./everything.ts";
 import { describeLayouts, type Layouts, numberLayouts } from "./layouts.ts";
+import { repeatProof, storeRare } from "./rare.ts";
 import { readState, type State, startBuilds } from "./state.ts";
 
 /** What the Worker of a release has stored, and what its clients have kept. */
@@ -44,16 +46,26 @@ export async function observeLayouts(): Promise<Readonly<Record<string, Shape>>>
   try {
     const kept = await storeEverything(worker);
     const stored = await describeLayouts(worker);
+    await repeatProof(worker, kept);
     await endEverything(worker, kept);
     // What was stored is described before it is deleted.
-    return { ...stored, ...onlyMessages(await describeLayouts(worker)) };
+    const ended = await describeLayouts(worker);
+    await storeRare(worker);
+    const rare = await describeLayouts(worker);
+    return { ...describeConstants(), ...joined(stored, ended, rare) };
   } finally {
     await worker.stop();
   }
 }
 
-function onlyMessages(shapes: Readonly<Record<string, Shape>>): Readonly<Record<string, Shape>> {
-  return Object.fromEntries(Object.entries(shapes).filter(([name]) => !/^(key|table) /.test(name)));
+/** Joins descriptions. Messages and tables need not be joined: later descriptions include them. */
+function joined(...all: readonly Readonly<Record<string, Shape>>[]): Readonly<Record<string, Shape>> {
+  const shapes: Record<string, Shape> = {};
+  for (const [name, shape] of all.flatMap((each) => Object.entries(each))) {
+    const before = name.startsWith("key ") ? shapes[name] : undefined;
+    shapes[name] = before === undefined ? shape : joinShapes(before, shape);
+  }
+  return shapes;
 }
 
 /** Writes the layouts of the present sources. Layouts that have changed since the last release get the next number. */

@@ -10,7 +10,7 @@ import { rates } from "../../src/worker/access/rates/index.ts";
 import { durable } from "../../src/worker/durable/index.ts";
 import { authenticate, edge } from "../../src/worker/index.ts";
 import chaos from "../chaos/fixtures/chaos.ts";
-import { believing } from "../worker/fixtures/believing-provider.ts";
+import { rotating } from "../worker/fixtures/believing-provider.ts";
 
 export { McpObject, SharedObject, TightObject } from "../chaos/fixtures/chaos.ts";
 
@@ -28,8 +28,11 @@ function nameIn(asked: { readonly action: string; readonly content?: { readonly 
 }
 
 function createServer(): McpServer {
-  const server = new McpServer({ name: "releases", version: "1.0.0" });
+  const samples: string[] = [];
+  const onSample = ({ outcome }: { readonly outcome: string }) => void samples.push(outcome);
+  const server = new McpServer({ name: "releases", version: "1.0.0", onSample });
 
+  server.tool("hourly", {}, () => "hourly");
   server.tool("plain", { annotations: { readOnlyHint: true } }, () => "plain");
   server.tool("count", { input: counted }, ({ count = 1 }, ctx) => {
     for (let said = 1; said <= count; said += 1) ctx.progress(said, { message: "x".repeat(100) });
@@ -56,6 +59,8 @@ function createServer(): McpServer {
     const first = await ctx.step("first", () => crypto.randomUUID());
     if (how === "fail") throw new McpError(4402, "It failed on purpose.");
     if (how === "ask") return `${nameIn(await ctx.elicit("Your name?", FORM, { key: "name" }))} ${first}`;
+    if (how === "sample")
+      await ctx.sample({ messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 9 });
     if (how === "wait") {
       const fail = () => Promise.reject(new Error("not yet"));
       await ctx.step(
@@ -69,6 +74,8 @@ function createServer(): McpServer {
     const token = await auth?.upstream?.().catch(() => undefined);
     return token?.accessToken ?? "none";
   });
+  // The outcomes of the sampling requests so far, as `onSample` receives them.
+  server.tool("samples", {}, () => samples.join());
   server.tool("touch", {}, () => {
     server.resourceUpdated("test://a");
     return "touched";
@@ -97,7 +104,7 @@ const all = edge(createServer() as McpServer<unknown>, {
     rates({
       principal: { max: 600, perMs: 60 * MINUTE_MS },
       session: { max: 600, perMs: 60 * MINUTE_MS },
-      tools: { pay: { max: 300, perMs: 60 * MINUTE_MS } },
+      tools: { pay: { max: 300, perMs: 60 * MINUTE_MS }, hourly: { max: 1, perMs: 60 * MINUTE_MS } },
       liveSessions: { max: 50, idleMs: 60 * MINUTE_MS },
       unfinishedTasks: { max: 50 },
     }),
@@ -112,7 +119,7 @@ const signed = edge(createServer() as McpServer<unknown>, {
     authorizationServer({
       name: "Releases",
       issuer: "https://releases.example",
-      identity: [believing("people")],
+      identity: [rotating("people")],
       allow: () => true,
       scopes: { read: { description: "Read" } },
       requiredScopes: ["read"],

@@ -13,7 +13,7 @@ function packed(...files: readonly string[]): string[] {
     for (const file of files) {
       const path = join(root, "templates", file.replace("?", ""));
       mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, "");
+      writeFileSync(path, file.endsWith("package.json") ? "{}" : "");
       if (!file.startsWith("?")) execFileSync("git", ["add", "--force", path], { cwd: root });
     }
     packTemplates(root);
@@ -35,7 +35,17 @@ test("packs the files that are in git, with .gitignore under a name that npm pac
   ]);
 });
 
+test("adds instructions for coding agents to each template", () => {
+  expect(packed("a/package.json", "b/package.json", "b/src/index.ts")).toEqual([
+    "a/AGENTS.md",
+    "a/package.json",
+    "b/AGENTS.md",
+    "b/package.json",
+    "b/src/index.ts",
+  ]);
+});
+
 test("packs neither secrets nor installed or built files, even if they are in git", () => {
   const files = ["a/.dev.vars", "a/.dev.vars.production", "a/.wrangler/state/x", "a/node_modules/b/index.js"];
-  expect(packed("a/package.json", ...files)).toEqual(["a/package.json"]);
+  expect(packed("a/package.json", ...files)).toEqual(["a/AGENTS.md", "a/package.json"]);
 });

@@ -1,6 +1,8 @@
 /** `telemetry()` and callers that make up names, send long or secret values, or choose traces. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { defineTool, McpError, McpServer } from "../../src/core/index.ts";
+import type { JsonObject } from "../../src/core/protocol/jsonrpc.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
 import { type Measurement, type TelemetryOptions, telemetry } from "../../src/telemetry/index.ts";
 import { until } from "../../src/testing/until.ts";
 import { anonymous, definePlugin, edge } from "../../src/worker/index.ts";
@@ -105,6 +107,131 @@ describe("the exception of a handler", () => {
   test("marks the span as failed even if it cannot be converted to a string", async () => {
     await send(throwing(Object.create(null)), "prompts/get", { name: "throws" });
     expect(takeSpans()).toMatchObject([{ isError: true, exceptions: ["The exception cannot be described."] }]);
+  });
+});
+
+describe("the exception of a tool", () => {
+  class BrokenError extends Error {
+    override readonly name = "BrokenError";
+  }
+  const throwing = (server: McpServer, thrown: unknown) => {
+    server.tool("throws", {}, () => {
+      throw thrown;
+    });
+    return server;
+  };
+  const call = (app: Pick<ReturnType<typeof traced>, "fetch">) =>
+    send(app, "tools/call", { name: "throws", arguments: {} });
+
+  test("is an event of the span with its type and message, and the client gets only a reference", async () => {
+    const seen: unknown[] = [];
+    const server = createServer({ onError: (error, { correlationId }) => void seen.push(error, correlationId) });
+    const broken = new BrokenError("The disk is full.");
+    const { result } = await call(traced(throwing(server, broken)));
+    expect(JSON.stringify(result)).toContain(`Reference: ${seen[1]}`);
+    expect(JSON.stringify(result)).not.toContain("disk");
+    expect(seen[0]).toBe(broken);
+    expect(takeSpans()).toMatchObject([
+      {
+        isError: true,
+        message: undefined,
+        attributes: { "error.type": "tool_error" },
+        events: [["exception", { "exception.type": "BrokenError", "exception.message": "The disk is full." }]],
+      },
+    ]);
+  });
+
+  test("has its stack only with stacks: true, as has the exception of a prompt", async () => {
+    const broken = new BrokenError("away");
+    const server = throwing(createServer(), broken);
+    server.prompt("throws", {}, () => {
+      throw broken;
+    });
+    for (const stacks of [false, true]) {
+      const app = traced(server, undefined, { stacks });
+      await call(app);
+      await send(app, "prompts/get", { name: "throws" });
+      const stack = stacks ? expect.stringContaining("BrokenError: away\n") : undefined;
+      expect(takeSpans().map(({ events }) => events.map(([, about]) => about?.["exception.stacktrace"]))).toEqual([
+        [stack],
+        [stack],
+      ]);
+    }
+  });
+
+  test("is recorded for a server that returns different definitions to each caller, and if it is undefined", async () => {
+    const throws = defineTool("throws", {}, () => Promise.reject(undefined));
+    const server = new McpServer({
+      name: "dynamic",
+      version: "1.0.0",
+      definitions: () => [throws],
+      onError: () => undefined,
+    });
+    await call(traced(server));
+    expect(takeSpans()).toMatchObject([{ exceptions: ["undefined"] }]);
+  });
+
+  test("is recorded in the span of its own call if many calls fail at the same time", async () => {
+    const server = createServer();
+    const input = jsonSchema<{ text: string }>({ type: "object" });
+    server.tool("says", { input }, ({ text }) => {
+      throw new Error(text);
+    });
+    const app = traced(server, undefined, { contents: true });
+    const texts = Array.from({ length: 150 }, (_, at) => `<${at}>`);
+    await Promise.all(texts.map((text) => send(app, "tools/call", { name: "says", arguments: { text } })));
+    const spans = takeSpans();
+    expect(spans).toHaveLength(texts.length);
+    for (const { attributes, exceptions } of spans)
+      expect(attributes["gen_ai.tool.call.arguments"]).toBe(`{"text":"${exceptions[0]}"}`);
+  });
+
+  test("is not recorded for a result that repeats the reference of an earlier one, or a ToolError", async () => {
+    const app = traced(throwing(createServer(), new BrokenError("away")));
+    const { result } = await call(app);
+    takeSpans();
+    const repeating = traced(createServer(), async () => result as JsonObject);
+    await call(repeating);
+    await send(repeating, "tools/call", { name: "wrong", arguments: {} });
+    expect(takeSpans().map(({ exceptions }) => exceptions)).toEqual([[], []]);
+  });
+});
+
+describe("a refused request", () => {
+  const refusing = definePlugin({
+    name: "closed()",
+    attach: () => ({
+      authorize: () => ({ reason: "too-many", form: { status: 429, code: -32_600, message: "Later." } }),
+    }),
+  });
+  const closed = (options: Partial<TelemetryOptions> = {}) =>
+    edge(createServer(), { use: [telemetry({ openTelemetry, ...options }), refusing, anonymous()] });
+  const meta = { traceparent: `00-${TRACE}-${SPAN}-01` };
+
+  test("continues the trace of the caller in _meta", async () => {
+    await send(closed(), "tools/call", { name: "echo", arguments: {} }, { meta });
+    expect(takeSpans()).toMatchObject([
+      { traceId: TRACE, parentId: SPAN, attributes: { "mcp_edge.reason": "too-many" } },
+    ]);
+  });
+
+  test("continues it if the endpoint itself refuses, and ignores a trace context that is not valid", async () => {
+    const app = traced(createServer());
+    const version = { "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
+    await send(app, "tools/list", {}, { meta: { ...meta, ...version } });
+    await send(app, "tools/list", {}, { meta: { traceparent: "made up", ...version } });
+    expect(takeSpans()).toMatchObject([{ parentId: SPAN }, { parentId: undefined }]);
+  });
+
+  test("only links the span of the caller with callers: link, and begins a trace", async () => {
+    const { context, trace } = openTelemetry;
+    const ambient = { traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: 1, isRemote: true };
+    await context.with(trace.setSpanContext(context.active(), ambient), () =>
+      send(closed({ callers: "link" }), "tools/call", { name: "echo", arguments: {} }, { meta }),
+    );
+    const [span] = takeSpans();
+    expect(span).toMatchObject({ parentId: undefined, links: [SPAN, ambient.spanId] });
+    expect([TRACE, ambient.traceId]).not.toContain(span?.traceId);
   });
 });
 

@@ -22,6 +22,8 @@ export interface Recorded {
   readonly isError: boolean;
   readonly message: string | undefined;
   readonly exceptions: readonly unknown[];
+  /** The attributes of the events, by the names of the events. */
+  readonly events: readonly (readonly [name: string, attributes: Readonly<Record<string, unknown>> | undefined])[];
 }
 
 const spans = new InMemorySpanExporter();
@@ -63,6 +65,7 @@ function toRecorded(span: ReadableSpan): Recorded {
     isError: span.status.code === openTelemetry.SpanStatusCode.ERROR,
     message: span.status.message,
     exceptions: span.events.map(({ attributes }) => attributes?.["exception.message"]),
+    events: span.events.map(({ name, attributes }) => [name, attributes]),
   };
 }
 

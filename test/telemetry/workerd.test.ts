@@ -129,10 +129,13 @@ describe("a client with a session", () => {
   });
 
   // workerd drops what a span of an object records after the request to the object has returned, as it does once a call streams.
-  test("that cancels a call that streams is measured, but the end of its span is lost", async () => {
+  test.each<[string, object]>([
+    ["sends progress", { progressToken: "p" }],
+    ["takes longer than jsonWaitMs", {}],
+  ])("that cancels a call that streams because it %s is measured, but its span is lost", async (_, options) => {
     const client = await LegacyClient.open(url(), { version: "2025-11-25" });
     await tailed.take(1);
-    const call = client.call("wait", {}, { id: 77, progressToken: "p" });
+    const call = client.call("wait", {}, { id: 77, ...options });
     await (await call).body?.getReader().read();
     await client.notify("notifications/cancelled", { requestId: 77 });
     const ends: Members[] = [];

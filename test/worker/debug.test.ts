@@ -5,7 +5,7 @@ import { McpServer } from "../../src/core/index.ts";
 import { serveStdio } from "../../src/node/index.ts";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { until } from "../../src/testing/until.ts";
-import { debug } from "../../src/worker/index.ts";
+import { debug, edge, health } from "../../src/worker/index.ts";
 import type { Members } from "../http/messages.ts";
 import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
 
@@ -75,6 +75,14 @@ describe("debug()", () => {
     const response = await new ModernClient(worker.url("/closed")).call("echo");
     expect(response.status).toBe(401);
     await response.text();
+  });
+
+  test("does not log the responses of other routes", async () => {
+    const lines: string[] = [];
+    const log = debug({ to: (line) => void lines.push(line) });
+    const app = edge(new McpServer({ name: "logged", version: "1.0.0" }), { use: [log, health()] });
+    expect(await (await app.fetch(new Request("http://localhost/healthz"))).json()).toEqual({ status: "ok" });
+    expect(lines).toEqual([]);
   });
 
   test("refuses an unknown option", () => {

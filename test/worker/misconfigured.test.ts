@@ -8,7 +8,7 @@ import { ModernClient, Reading } from "./client.ts";
 expectLogs(
   /^mcp-edge: everyone may call\./,
   /we lack a handler for FetchEvents/,
-  /^mcp-edge: edge\(\) has no part for the role "session"/,
+  /^mcp-edge: no part has the role "session"/,
 );
 
 let worker: TestWorker;

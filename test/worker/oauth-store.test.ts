@@ -1,5 +1,6 @@
 /** Tokens in a Durable Object, for clients in Workers: a hosted redirect, and one refresh for parallel requests. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { objectStore } from "../../src/client/oauth/index.ts";
 import { type Authority, visit } from "../client/oauth/authority.ts";
 import * as lab from "../client/oauth/lab.ts";
 import { Workerd } from "../harness/workerd.ts";
@@ -58,6 +59,25 @@ test("tokens survive a crash of workerd, and so does the lock if it crashes duri
   await worker.worker.restart();
   expect(await callTen()).toEqual(Array.from({ length: 10 }, () => "called"));
   expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
+});
+
+test("new tokens are stored although the object is reset once when they arrive", async () => {
+  const stored = new Map<string, string>([["key", "old"]]);
+  let resets = 1;
+  const reset = () => {
+    resets -= 1;
+    if (resets >= 0) throw new Error("Durable Object reset because its code was updated.");
+  };
+  const store = objectStore({
+    get: async (key) => stored.get(key),
+    set: async (key, value) => {
+      reset();
+      stored.set(key, value ?? "");
+    },
+    exclusive: (_, work) => work(),
+  });
+  await store.set("key", "new");
+  expect(await store.get("key")).toBe("new");
 });
 
 test("a response that belongs to no open sign-in is refused", async () => {

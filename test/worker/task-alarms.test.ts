@@ -24,6 +24,10 @@ const SOURCE = `
   });
   const app = edge(server, { use: [tasks()] });
   export class McpObject extends app.McpObject {
+    async failWith(retryCount) {
+      this.ctx.storage.kv.put("state/0000", "{");
+      await this.alarm({ retryCount }).catch(() => undefined);
+    }
     setTo(atMs) { return atMs ? this.ctx.storage.setAlarm(atMs) : this.ctx.storage.deleteAlarm(); }
   }
   export default { async fetch(request, env, ctx) {
@@ -31,7 +35,8 @@ const SOURCE = `
     if (pathname === "/mcp") return app.fetch(request, env, ctx);
     if (pathname === "/runs") return Response.json(runs);
     const object = exports.McpObject.get(exports.McpObject.idFromString(searchParams.get("id")));
-    await object.setTo(Number(searchParams.get("at")));
+    if (pathname === "/fail") await object.failWith(Number(searchParams.get("retries")));
+    else await object.setTo(Number(searchParams.get("at")));
     return new Response("ok");
   } };`;
 
@@ -76,5 +81,20 @@ test.each([0, 1])(
     await tasks.get(taskId);
     expect(await alarmOf(id)).toBe(triedAtMs);
     expect(await get("/runs")).toBe(runs);
+  },
+);
+
+test.each([
+  [4, false],
+  [5, true],
+])(
+  "an alarm that fails in retry %i sets the next alarm: %s, because the platform drops it after six",
+  async (retries, isSet) => {
+    const { taskId, id } = await start("ask");
+    await tasks.reaches(taskId, "input_required");
+    await get(`/set?id=${id}&at=0`);
+    await worker.abort(OBJECT, id);
+    await get(`/fail?id=${id}&retries=${retries}`);
+    expect((await alarmOf(id)) !== undefined).toBe(isSet);
   },
 );

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { retryOnReset } from "../../worker/retry-on-reset.ts";
 import { readBrowser, readPageForm } from "../pages/cookies.ts";
 import type { AllowedClient } from "../pages/parts.ts";
 import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
@@ -42,14 +43,14 @@ async function change(visit: Visit): Promise<Response> {
     visit.refused({ reason: "consent-refused", status: 403, userId: user.userId });
     return pages.error("formRefused");
   }
-  const object = findUserObject(visit, user.userId);
+  const getObject = () => findUserObject(visit, user.userId);
   if (form.has("sign-out")) {
-    await users.call(object, "signOut", user.session);
+    await retryOnReset(() => users.call(getObject(), "signOut", user.session));
     return pages.signedOut([createEndedSessionCookie(visit)]);
   }
   const clientId = form.get("revoke");
   if (clientId === null) return pages.error("requestInvalid");
-  await users.call(object, "revokeClient", user.session, clientId);
+  await retryOnReset(() => users.call(getObject(), "revokeClient", user.session, clientId));
   return seeOther(PATHS.allowed);
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { retryOnReset } from "../../worker/retry-on-reset.ts";
 import { IdentityError, type IdentityProvider, type IdentityReason } from "../identity/provider.ts";
 import { canSignIn, readBrowser } from "../pages/cookies.ts";
 import type { PageError, SignInData } from "../pages/index.ts";
@@ -32,8 +33,8 @@ export interface CurrentUser extends SignedIn, BrowserSession {
 export async function findCurrentUser(visit: Visit): Promise<CurrentUser | undefined | Response> {
   const { server } = visit;
   const session = await readSession(visit);
-  const signedIn =
-    session && (await server.users.call(findUserObject(visit, session.userId), "visit", session.session));
+  const ask = (by: BrowserSession) => server.users.call(findUserObject(visit, by.userId), "visit", by.session);
+  const signedIn = session && (await retryOnReset(() => ask(session)));
   if (!signedIn) return undefined;
   const offered = await server.policy.findOfferedScopes(signedIn.user);
   return offered
@@ -100,7 +101,9 @@ export const callbackRoute: Route = async (visit) => {
     const { user } = finished;
     const id = await hashUserId(user);
     if (!(await policy.findOfferedScopes(user))) return notAdmitted(visit, { user }, pending.returnTo);
-    const session = await server.users.call(findUserObject(visit, id), "signIn", finished, provider.id);
+    const session = await retryOnReset(() =>
+      server.users.call(findUserObject(visit, id), "signIn", finished, provider.id),
+    );
     const untilMs = Date.now() + policy.sessionMs;
     const { cookie } = await readBrowser(request, true);
     const cookies = [

@@ -91,19 +91,24 @@ export class Grants {
    * Creates a grant with a code.
    *
    * @param isAllowed Called immediately before the grant is stored, because the user may have signed out in the meantime.
+   * @param alsoStore Called when the grant is stored. If it throws, the grant is not stored either.
    */
   async create(
     approval: Approval & { readonly expiresAtMs: number },
     isAllowed: () => boolean,
+    alsoStore: () => void,
   ): Promise<{ grant: string; secret: string } | undefined> {
     const [grant, secret] = [newId(), newSecret()];
     const hash = await hashText(secret);
     if (!isAllowed()) return undefined;
     const nowMs = Date.now();
     const { code, ...given } = approval;
-    this.sweep();
-    this.#makeRoom(given.client.id);
-    this.#put(grant, { ...given, code: { ...code, hash }, createdAtMs: nowMs, usedAtMs: nowMs, kept: [] });
+    this.#storage.transactionSync(() => {
+      this.sweep();
+      this.#makeRoom(given.client.id);
+      this.#put(grant, { ...given, code: { ...code, hash }, createdAtMs: nowMs, usedAtMs: nowMs, kept: [] });
+      alsoStore();
+    });
     return { grant, secret };
   }
 

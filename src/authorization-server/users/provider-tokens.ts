@@ -47,6 +47,8 @@ export class ProviderTokens {
   readonly #storage: UserStorage;
   readonly #me: StoredUserAccess;
   #renewing: Promise<UpstreamProblem | undefined> | undefined;
+  /** New tokens that are not stored yet, and the sealed tokens that they replace. */
+  #unstored: { readonly old: string | undefined; readonly renewed: Partial<StoredUser> } | undefined;
 
   constructor(storage: UserStorage, me: StoredUserAccess) {
     this.#storage = storage;
@@ -116,17 +118,35 @@ export class ProviderTokens {
     const tokens = await this.#open();
     const provider = before && this.#storage.host.policy.providers.get(before.provider);
     if (!before || !tokens?.refreshToken || !provider?.refresh) return "expired";
+    const refresh = provider.refresh.bind(provider);
     try {
-      const next = await provider.refresh(tokens);
-      const upstream = await this.#seal(next, before.user);
+      const old = before.upstream;
+      const kept = this.#unstored?.old === old ? this.#unstored : undefined;
+      const next = kept ?? { old, renewed: await this.#askProvider(() => refresh(tokens), before) };
+      this.#unstored = next;
       const me = this.#me.get();
       // If the user has signed in during the refresh, newer tokens are already stored.
-      if (!me || me.upstream !== before.upstream) return undefined;
-      this.#me.set({ ...me, upstream, upstreamExpiresAtMs: next.expiresAtMs, checkedAtMs: Date.now() });
+      if (me && me.upstream === old) this.#me.set({ ...me, ...next.renewed });
+      this.#unstored = undefined;
       return undefined;
     } catch (error) {
       return this.#handleFailure(error, before);
     }
+  }
+
+  /**
+   * Refreshes tokens at the provider. The provider replaces the refresh token, and using the old one again would revoke the
+   * access of the user. It is therefore asked only if the storage accepts a write.
+   */
+  async #askProvider(
+    refresh: () => Promise<UpstreamTokens>,
+    { upstream: old, user }: StoredUser,
+  ): Promise<Partial<StoredUser>> {
+    const me = this.#me.get();
+    if (me && me.upstream === old) this.#me.set(me);
+    const next = await refresh();
+    const upstream = await this.#seal(next, user);
+    return { upstream, upstreamExpiresAtMs: next.expiresAtMs, checkedAtMs: Date.now() };
   }
 
   async #check(): Promise<void> {

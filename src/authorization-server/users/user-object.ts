@@ -87,7 +87,8 @@ export class UserObject implements RoleObject, UserRpc {
   constructor(ctx: DurableObjectState, env: unknown, host: UserHost) {
     this.#storage = ctx.storage;
     this.#host = host;
-    const place = { env, kv: ctx.storage.kv, host };
+    const transactionSync = (work: () => void) => ctx.storage.transactionSync(work);
+    const place = { env, kv: ctx.storage.kv, host, transactionSync };
     const me = { get: () => this.#me, set: (me: StoredUser) => this.#storage.kv.put(ME, me), end: () => this.#end() };
     this.#upstream = new ProviderTokens(place, me);
     this.#grants = new Grants(place, () => this.#confirmed());
@@ -127,18 +128,22 @@ export class UserObject implements RoleObject, UserRpc {
     { code, ...approval }: Approval,
     question?: AnsweredQuestion,
   ): Promise<{ grant: string; secret: string } | undefined> {
-    const nowMs = Date.now();
-    const expiresAtMs = nowMs + CODE_MS;
-    const me = this.#signedIn(session);
-    if (me && question) {
-      // Each form can give access only once, so that it cannot be sent again after the user has revoked the access.
-      const answered = me.answered?.filter(({ untilMs }) => nowMs < untilMs) ?? [];
-      if (answered.some(({ id }) => id === question.id)) return undefined;
-      this.#storage.kv.put(ME, { ...me, answered: [...answered, question].slice(-ANSWERED_MAX) } satisfies StoredUser);
-    }
-    const created = await this.#grants.create({ ...approval, code, expiresAtMs }, () => !!this.#signedIn(session));
-    if (created) await this.#arm();
-    return created;
+    const expiresAtMs = Date.now() + CODE_MS;
+    if (this.#signedIn(session)) await this.#arm(expiresAtMs);
+    const listAnswered = (me: StoredUser) => me.answered?.filter(({ untilMs }) => Date.now() < untilMs) ?? [];
+    // Each form can give access only once, so that it cannot be sent again after the user has revoked the access.
+    const isAllowed = () => {
+      const me = this.#signedIn(session);
+      return me !== undefined && !listAnswered(me).some(({ id }) => id === question?.id);
+    };
+    // The form is used up only if the grant is stored.
+    const storeAnswer = () => {
+      const me = this.#signedIn(session);
+      if (!me || !question) return;
+      const answered = [...listAnswered(me), question].slice(-ANSWERED_MAX);
+      this.#storage.kv.put(ME, { ...me, answered } satisfies StoredUser);
+    };
+    return this.#grants.create({ ...approval, code, expiresAtMs }, isAllowed, storeAnswer);
   }
 
   async revokeClient(session: string, clientId: string | undefined): Promise<void> {
@@ -209,11 +214,12 @@ export class UserObject implements RoleObject, UserRpc {
     if (!me || (!hasGrants && Date.now() >= me.sessionUntilMs)) this.#end();
   }
 
-  /** Sets the alarm for the next expiry, unless an earlier one is set. */
-  async #arm(): Promise<void> {
+  /** Sets the alarm for the next expiry, unless an earlier one is set. @param alsoMs The expiry of data that is stored next. */
+  async #arm(alsoMs = Infinity): Promise<void> {
     const me = this.#me;
     if (!me) return;
-    const nextMs = Math.min(...this.#grants.expiries(), me.sessionUntilMs > Date.now() ? me.sessionUntilMs : Infinity);
+    const sessionMs = me.sessionUntilMs > Date.now() ? me.sessionUntilMs : Infinity;
+    const nextMs = Math.min(...this.#grants.expiries(), sessionMs, alsoMs);
     const atMs = Math.max(nextMs, Date.now() + DAY_MS);
     const setMs = await this.#storage.getAlarm();
     if (atMs < Infinity && (setMs === null || setMs > atMs)) await this.#storage.setAlarm(atMs);

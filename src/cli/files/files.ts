@@ -14,13 +14,12 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { readPlainFile } from "../../node/plain-file.ts";
+import { readPlainFile, renameWhenFreeSync } from "../../node/plain-file.ts";
 import { usageError } from "../exit.ts";
 
 /** Options of {@link findTarget}. */
@@ -100,9 +99,15 @@ export function readText(path: string): string | undefined {
  *
  * @param path A path from {@link findTarget}.
  * @param mode The mode of a new file.
+ * @param beforeReplacing Called directly before the file is replaced. If it throws, the file stays as it is.
  * @throws {CliError} if the file is read-only.
  */
-export function writeWhole(path: string, content: string | Uint8Array, mode = 0o666): void {
+export function writeWhole(
+  path: string,
+  content: string | Uint8Array,
+  mode = 0o666,
+  beforeReplacing: () => void = () => undefined,
+): void {
   const before = lstatSync(path, { throwIfNoEntry: false });
   checkWritable(path, before?.mode);
   const partial = join(dirname(path), `.${randomUUID()}.partial`);
@@ -115,7 +120,8 @@ export function writeWhole(path: string, content: string | Uint8Array, mode = 0o
       closeSync(file);
     }
     if (before) chmodSync(partial, before.mode & 0o777);
-    renameSync(partial, path);
+    beforeReplacing();
+    renameWhenFreeSync(partial, path);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
@@ -167,11 +173,15 @@ export function copyBeside(path: string): string {
 export function writeProjectFile(
   path: string,
   content: string | Uint8Array,
-  { mode, makesFolders = false }: { readonly mode?: number; readonly makesFolders?: boolean } = {},
+  {
+    mode,
+    makesFolders = false,
+    beforeReplacing,
+  }: { readonly mode?: number; readonly makesFolders?: boolean; readonly beforeReplacing?: () => void } = {},
 ): void {
   const folder = process.cwd();
   const rules = isWithin(resolve(path), folder) ? { within: folder } : {};
   const target = findTarget(path, rules);
   if (makesFolders) mkdirSync(dirname(target), { recursive: true });
-  writeWhole(target, content, mode);
+  writeWhole(target, content, mode, beforeReplacing);
 }

@@ -17,10 +17,10 @@ import {
   TOOL_COUNTS,
   TOP_LEVEL_KEYWORDS,
 } from "./limits.ts";
-import type { HostName } from "./profiles.ts";
+import type { HostName } from "./profile.ts";
 import type { Source } from "./source.ts";
 
-/** A tool, as far as limits concern it. Members may have any type, because the server may be faulty. */
+/** The members of a tool to which limits apply. Members may have any type, because the server may be faulty. */
 export interface ListedTool {
   readonly name: string;
   readonly description?: unknown;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HostName } from "./profiles.ts";
+import type { HostName } from "./profile.ts";
 import type { Source } from "./source.ts";
 
 /** A limit of some hosts. */
@@ -89,15 +89,17 @@ export const NAME_PATTERNS: readonly NamePattern[] = [
   },
 ];
 
-/** The number of tools. The list contains the tools of all servers of the host, so a server should stay well below. */
-export const TOOL_COUNTS: readonly Maximum[] = [
+/** The number of tools. The list contains the tools of all servers of the host, so a server should stay well below the limit. */
+export const TOOL_COUNTS: readonly (Maximum & { readonly effect: string })[] = [
   {
     max: 128,
+    effect: "requests fail",
     hosts: ["vscode"],
     source: { url: "https://github.com/microsoft/vscode/issues/255585", date: "2025-07-12" },
   },
   {
     max: 100,
+    effect: "tools are not added",
     hosts: ["windsurf"],
     source: { url: "https://www.desplega.ai/blog/deep-dive-windsurf-mcp-workflows", date: "2026-06-16" },
   },

@@ -43,11 +43,16 @@ export function allExcept(...names: readonly OptionName[]): readonly OptionName[
   return ALL.filter((name) => !names.includes(name));
 }
 
+/** Returns the option `--as`. */
+export function versionOption(description = "use this protocol version"): Option {
+  return new Option("--as <version>", description).choices(VERSIONS);
+}
+
 /** Adds options of {@link ConnectionOptions} to a command: by default all of them. */
 export function addConnectionOptions(command: Command, names: readonly OptionName[] = ALL): Command {
   const options = {
     json: new Option("--json", "print JSON"),
-    as: new Option("--as <version>", "use this protocol version").choices(VERSIONS),
+    as: versionOption(),
     header: new Option(
       "--header <header>",
       'send a header, such as "Authorization: Bearer ..." (repeatable)',

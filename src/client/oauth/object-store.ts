@@ -19,8 +19,8 @@ export interface OAuthStoreStub {
  */
 export function objectStore(stub: OAuthStoreStub): OAuthStore {
   return {
-    get: (key) => stub.get(key),
-    set: (key, value) => stub.set(key, value),
+    get: (key) => tryTwice(() => stub.get(key)),
+    set: (key, value) => tryTwice(() => stub.set(key, value)),
     async exclusive<T>(key: string, work: () => Promise<T>): Promise<T> {
       let outcome: Promise<T> | undefined;
       try {
@@ -36,4 +36,13 @@ export function objectStore(stub: OAuthStoreStub): OAuthStore {
       return outcome as Promise<T>;
     },
   };
+}
+
+/** Repeats a call that fails once, as when a deploy resets the object. Tokens that are not stored would be lost. */
+async function tryTwice<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch {
+    return ask();
+  }
 }

@@ -11,7 +11,10 @@ import type { RequestDescription } from "../protocol/request-description.ts";
 export interface RequestData<Env = unknown> extends Omit<RequestDescription, "requestId">, HookTools<Env> {
   /** Absent for a notification. */
   readonly requestId?: RequestId;
-  /** The params, as the client sent them. Their `_meta` has members such as `traceparent`. */
+  /**
+   * The params, as the client sent them. Their `_meta` has members such as `traceparent`. Undefined if the message has
+   * none, although a handler then receives an empty object.
+   */
   readonly params?: JsonObject | undefined;
   /**
    * Identifies the session in logs and traces, for requests that the object of a session serves. It is not the session id, and

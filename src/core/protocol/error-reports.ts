@@ -26,7 +26,7 @@ export interface ErrorContext {
   readonly uri?: string;
   /** The arguments as the client sent them, not validated. */
   readonly arguments?: unknown;
-  /** The params of a notification. */
+  /** The params of a notification. Undefined if it has none. */
   readonly params?: unknown;
 }
 

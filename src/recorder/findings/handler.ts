@@ -39,15 +39,19 @@ function toFinding(exception: RecordedException, invocation: LiveInvocation): Fi
   const own = places.find((line) => !LIBRARY_LINE.test(line));
   // An error that mcp-edge itself creates has no position in the author's code.
   const place = own ?? (code === undefined ? places[0] : undefined);
-  const why =
-    code === undefined
-      ? "The handler threw an exception. The client received only a reference, not the message."
-      : ADVICE[code];
+  const why = code === undefined ? explain(reference) : ADVICE[code];
   return {
     what: `${name}: ${message}${reference === undefined ? "" : ` (reference ${reference})`}`,
     where: place === undefined ? placeOf(invocation) : place.trim(),
     why: why ?? "",
   };
+}
+
+function explain(reference: string | undefined): string {
+  // An exception that was caught and logged, for example by a plugin, has no reference.
+  return reference === undefined
+    ? "The exception was logged, or was not caught. The call itself may have succeeded."
+    : "The handler threw an exception. The client received only a reference, not the message.";
 }
 
 /** Finds a call with too many progress notifications. */

@@ -7,6 +7,7 @@ import type { MiddlewareHandler } from "hono";
 import { pause } from "../../core/basics/pause.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { checkFunction } from "../../core/protocol/errors.ts";
+import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { MessageLog } from "../../core/serve/message-log.ts";
 
 /** Options of {@link debug}. */
@@ -61,6 +62,8 @@ function addText(log: MessageLog, direction: "in" | "out", text: string): void {
   } catch {
     // Logged as invalid.
   }
+  // The other routes of the app, such as metadata and health(), respond with JSON that is not a message.
+  if (direction === "out" && isObject(value) && !("jsonrpc" in value)) return;
   log.add(direction, value, text.length);
 }
 

@@ -110,8 +110,9 @@ export class HubObject implements RoleObject, HubRpc {
   grow(shard: number, seen: number, max: number): number {
     const objects = Math.min(seen * 2, max);
     if (objects > this.#size[1]) {
+      // If the number cannot be stored, no stream may use the new objects: they would miss notifications later.
+      this.#ctx.storage.kv.put(OBJECTS, [shard, objects]);
       this.#size = [shard, objects];
-      this.#ctx.storage.kv.put(OBJECTS, this.#size);
     }
     return this.#size[1];
   }

@@ -24,7 +24,13 @@ export class KeysObject implements KeysRpc {
   async keys(rotation: Rotation): Promise<readonly StoredKey[]> {
     const stored = this.#kv.get<readonly StoredKey[]>(KEY) ?? [];
     const keys = rotate(stored, rotation, Date.now());
-    if (keys !== stored) this.#kv.put(KEY, keys);
-    return keys;
+    try {
+      if (keys !== stored) this.#kv.put(KEY, keys);
+      return keys;
+    } catch (error) {
+      // The stored keys are still valid. Keys that are not stored must not seal.
+      if (!stored[0]) throw error;
+      return stored;
+    }
   }
 }

@@ -5,7 +5,7 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
-import { BusyError, KitError } from "../../core/protocol/errors.ts";
+import { BusyError, KitError, type McpError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import {
   IDEMPOTENCY_KEY,
@@ -14,7 +14,7 @@ import {
   otherCall,
   tooLargeOutcome,
 } from "../../core/serve/idempotency.ts";
-import { type ObjectReference, RoleObjects } from "../bindings.ts";
+import { type ObjectReference, RoleObjects, unavailable } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { OncePart, Part } from "../parts.ts";
 import { ReconnectingSocket } from "../reconnecting-socket.ts";
@@ -44,6 +44,9 @@ const SHARED_OBJECTS = 32;
  * @limit characters The outcome of a call that runs once. A longer outcome is not stored, and a repeated call fails.
  */
 const OUTCOME_MAX = 512 * 1024;
+
+/** @limit count Times that the outcome of a call that runs once is sent until it is stored, with pauses of at most 250 ms. */
+const SENDS_MAX = 24;
 
 /**
  * Runs a call only once if its client identifies it in `_meta["mcp-edge/idempotencyKey"]`, or if its tool is declared
@@ -116,6 +119,7 @@ function sharedName(name: string): string {
 function present(dial: () => Promise<Response>, run: () => Promise<string>): Promise<string> {
   return new Promise((resolve, reject) => {
     let running: Promise<string> | undefined;
+    let sends = 0;
     let socket: ReconnectingSocket | undefined;
     const done = (settled: () => void) => {
       socket?.close();
@@ -126,7 +130,12 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
       if (text !== RUN) return done(() => resolve(running ?? text));
       // After a reconnect this message arrives again. The run continues, and its outcome is sent again.
       running ??= run();
-      void running.then((outcome) => socket?.send(outcome.length > OUTCOME_MAX ? tooLargeOutcome(outcome) : outcome));
+      void running.then((outcome) => {
+        sends += 1;
+        // If the outcome cannot be stored, only this caller gets it.
+        if (sends > SENDS_MAX) done(() => resolve(outcome));
+        else socket?.send(outcome.length > OUTCOME_MAX ? tooLargeOutcome(outcome) : outcome);
+      });
     };
     // A call that ran here has an outcome, even if it could not be stored.
     const onEnd = () => (running ? void running.then(resolve) : reject(unreachable()));
@@ -140,6 +149,6 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
   });
 }
 
-function unreachable(): KitError {
-  return new KitError("object-unreachable", "The object of this call cannot be reached.");
+function unreachable(): McpError {
+  return unavailable(new KitError("object-unreachable", "The object of this call cannot be reached."));
 }

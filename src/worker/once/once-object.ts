@@ -96,16 +96,26 @@ export class OnceObject implements RoleObject {
 
   /** Receives the outcome, which is the only message. It is accepted only from the Worker that currently runs the call. */
   async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    const [name, claim] = this.#claimOf(socket);
-    if (claim && claim.outcome === undefined && this.#ctx.getTags(socket).includes(claim.run)) {
-      this.#settle(name, claim, String(message));
+    try {
+      const [name, claim] = this.#claimOf(socket);
+      if (claim && claim.outcome === undefined && this.#ctx.getTags(socket).includes(claim.run)) {
+        this.#settle(name, claim, String(message));
+      }
+    } catch (error) {
+      // The Worker reconnects, and sends the outcome again.
+      socket.close(1011);
+      throw error;
     }
   }
 
   async webSocketClose(socket: WebSocket): Promise<void> {
     const [name, claim] = this.#claimOf(socket);
-    if (claim && claim.outcome === undefined && openSockets(this.#ctx, name).length > 0) {
-      await this.#watchRunner(name, claim);
+    const waiting = openSockets(this.#ctx, name);
+    if (claim && claim.outcome === undefined && waiting.length > 0) {
+      await this.#watchRunner(name, claim).catch(() => {
+        // Their Workers present the call again, which sets the alarm.
+        for (const each of waiting) each.close(1011);
+      });
     }
   }
 
@@ -165,7 +175,6 @@ export class OnceObject implements RoleObject {
 
   /** Removes the claim of a call that cannot run, so that it runs when it is presented again. */
   #refuse(name: string, error: unknown): never {
-    this.#alarmAtMs = undefined;
     this.#forget(name);
     throw error;
   }
@@ -213,6 +222,9 @@ export class OnceObject implements RoleObject {
     this.#alarmAtMs ??= (this.#claims.size > 1 ? await storage.getAlarm() : undefined) ?? Infinity;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;
-    await storage.setAlarm(atMs);
+    await storage.setAlarm(atMs).catch((error: unknown) => {
+      this.#alarmAtMs = undefined;
+      throw error;
+    });
   }
 }

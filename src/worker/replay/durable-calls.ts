@@ -169,15 +169,14 @@ export class DurableCalls {
   }
 
   #record(call: DurableCall, entry: JournalEntry): void {
-    const isLive = this.#live.has(call.stream);
-    this.#keep(call);
     try {
       call.record(entry);
     } catch (error) {
       // The answer is too large. The error has been recorded instead of the answer and will be thrown in the handler.
       if (!(error instanceof QuestionError)) throw error;
     }
-    if (!isLive) this.#host.rerun(call);
+    // A call whose answer could not be stored is read again when the client repeats the answer.
+    if (!this.#live.has(call.stream)) this.#host.rerun(this.#keep(call));
   }
 
   #keep(call: DurableCall): DurableCall {

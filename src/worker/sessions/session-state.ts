@@ -40,7 +40,7 @@ export interface Caller {
 export interface StoredState {
   readonly isEnded?: boolean;
   /** When the id expires, in epoch milliseconds, if it was renewed. */
-  readonly goodUntilMs?: number;
+  readonly goodUntilMs?: number | undefined;
   /** Hash of the principal to which an anonymously opened session is bound. */
   readonly boundTo?: string;
   /** The level set by `logging/setLevel`. */
@@ -97,18 +97,14 @@ export class SessionState {
 
   /**
    * Merges into the stored state. Stores the caller, without its principal, so that hooks that run outside a request can see
-   * it.
+   * it. If the state cannot be stored, the object continues with the stored state.
+   *
+   * @param before The state to merge into, if it is not the stored state.
    */
-  put(state: StoredState, caller: Caller): void {
-    this.#state = { ...this.get(), ...state, caller: { ...caller, principal: undefined } };
-    this.#kv.put(this.#key, this.#state);
-  }
-
-  /** Replaces the stored state, but keeps a renewed expiry. */
-  replace(state: StoredState, caller: Caller): void {
-    const { goodUntilMs } = this.get();
-    this.#state = goodUntilMs === undefined ? {} : { goodUntilMs };
-    this.put(state, caller);
+  put(state: StoredState, caller: Caller, before: StoredState = this.get()): void {
+    const next = { ...before, ...state, caller: { ...caller, principal: undefined } };
+    this.#kv.put(this.#key, next);
+    this.#state = next;
   }
 
   delete(): void {

@@ -183,8 +183,8 @@ export class Session implements HttpSseSession {
 
   /** Ends the session permanently. Resolves to true once this is stored. */
   async end(caller: Caller): Promise<true> {
-    const { uris = [] } = this.#state.get();
-    this.#state.replace({ isEnded: true }, caller);
+    const { uris = [], goodUntilMs } = this.#state.get();
+    this.#state.put({ isEnded: true }, caller, { goodUntilMs });
     this.#durableCalls?.forgetAll();
     await this.#host.wakeAt(this.#goodUntil(caller));
     this.#posts.cancelAll(new Error("The session was ended."));
@@ -225,8 +225,9 @@ export class Session implements HttpSseSession {
     const { caller, post, stream: id } = durable;
     const ids = requestIds(post.messages);
     const stream = this.streams.forCall({ ids, scopes: this.#scopesOf(post) }, id);
-    stream.begin();
+    // First, because a call that cannot be counted does not run, and must not count as running.
     durable.rerun();
+    stream.begin();
     const running = this.#startPost(caller, ids, { post, stream, durable });
     this.#holdRun(running);
     await running.ready;

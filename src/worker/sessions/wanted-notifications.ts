@@ -9,6 +9,7 @@ import { type ChangeFilter, LIST_KINDS } from "../../core/protocol/change-notifi
 import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import { readElicitationId, releaseUris } from "../../core/serve/subscriptions.ts";
+import { unavailable } from "../bindings.ts";
 import type { SessionHost } from "./session-host.ts";
 import { type Caller, type SessionState, type StoredState, toClient } from "./session-state.ts";
 import type { SessionStreams } from "./session-streams.ts";
@@ -43,9 +44,11 @@ export class WantedNotifications {
     return { lists: LIST_KINDS, uris, elicitations, logLevel };
   }
 
-  /** Stores a change of the selection. Resolves once it is in effect. */
+  /** Stores a change of the selection. Resolves once it is in effect. @throws {McpError} if it cannot be stored. */
   async want(state: StoredState, caller: Caller): Promise<void> {
-    await this.#session.store(state, caller);
+    await this.#session.store(state, caller).catch((error: unknown) => {
+      throw unavailable(error);
+    });
     await this.#streams.tell(this.filter);
   }
 

@@ -15,7 +15,7 @@ import * as ErrorCode from "../../core/protocol/error-codes.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { ROUNDS_MAX } from "../../core/run/create-rounds.ts";
-import { failedEntry } from "../../core/run/journal.ts";
+import { failedEntry, type QuestionEntry } from "../../core/run/journal.ts";
 import type { WaitedTask } from "../../core/tasks/legacy/legacy-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
@@ -25,7 +25,7 @@ import { ChangeWaiters, unansweredError, withNameOnly } from "./legacy-parts.ts"
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
 import { getOwner, type TaskCaller, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
-import { createTryStore, toCall, toFailure } from "./task-run.ts";
+import { createTryStore, storeProgress, toCall, toFailure } from "./task-run.ts";
 import {
   endless,
   expired,
@@ -36,6 +36,8 @@ import {
   isOver,
   newState,
   nextAlarmMs,
+  replaceQuestions,
+  restore,
   toTaskView,
   wireKey,
 } from "./task-state.ts";
@@ -62,8 +64,7 @@ export interface TaskObjectOptions {
  * @limit count Consecutive runs of a task that a reset of its object interrupts without progress. The task then fails.
  */
 const STARTS_MAX = 20;
-/** The retry at which a new alarm is set, because the runtime drops an alarm after six failed retries. @limit internal */
-const RETRIES_MAX = 5;
+/** The latest time, in milliseconds, at which the alarm of a task that works should be due. */
 const LATER_MS = 60_000;
 /** The minimum lifetime of a task, in poll intervals. */
 const LOOKS_MIN = 3;
@@ -102,17 +103,19 @@ export class TaskObject implements RoleObject, TaskRpc {
     const nowMs = Date.now();
     const start: StoredStart = { ...seed, format: 1, createdAtMs: nowMs, ttlMs, pollIntervalMs };
     const state = newState(start);
+    // The alarm is set first. If the task cannot be stored, the alarm deletes what is left of it.
+    await this.#ctx.storage.setAlarm(nowMs);
     this.#store.start = start;
     this.#store.state = state;
     this.#task = { start, state };
-    await this.#ctx.storage.setAlarm(nowMs);
     return toTaskView(this.#taskId, start, state);
   }
 
   async read(caller: TaskCaller): Promise<TaskView | undefined> {
     const task = this.#find(caller);
     if (!task) return undefined;
-    await this.#wake(task);
+    // The task can be read even if its alarm cannot be set. The next read tries again.
+    await this.#wake(task).catch((error: unknown) => this.#reports.failed(error));
     return toTaskView(this.#taskId, task.start, task.state);
   }
 
@@ -130,28 +133,30 @@ export class TaskObject implements RoleObject, TaskRpc {
   ): Promise<boolean> {
     const task = this.#find(caller);
     if (!task) return false;
-    return this.#changing(task, () => this.#answer(task, responses, failed));
+    const { questions } = task.state;
+    const open = Object.keys(questions).filter((key) => !Object.hasOwn(failed, key) && !Object.hasOwn(responses, key));
+    if (open.length === Object.keys(questions).length) return true;
+    // The alarm is set first. If the answers cannot be stored, the alarm finds that the task still waits for them.
+    if (open.length === 0) await this.#ctx.storage.setAlarm(Date.now());
+    this.#change(task.state, () => this.#answer(task, responses, failed));
+    return true;
   }
 
-  /** Changes a task for a caller. A change that cannot be stored is undone, so that the caller can repeat it. */
-  async #changing({ state }: LoadedTask, change: () => Promise<true>): Promise<true> {
-    const { status, questions, answers, round } = structuredClone(state);
+  /** Changes a task. A change that cannot be stored is undone, so that it can be repeated. */
+  #change(state: StoredState, change: () => void): void {
+    const before = structuredClone(state);
     try {
-      return await change();
+      change();
     } catch (error) {
-      Object.assign(state, { status, questions, answers, round });
-      for (const { key } of Object.values(questions)) this.#answeredKeys.delete(key);
+      restore(state, before);
       throw error;
     }
   }
 
-  async #answer(
-    { start, state }: LoadedTask,
-    responses: JsonObject,
-    failed: Readonly<Record<string, FailedQuestion>>,
-  ): Promise<true> {
+  #answer({ start, state }: LoadedTask, responses: JsonObject, failed: Readonly<Record<string, FailedQuestion>>): void {
     const answered: StoredQuestion[] = [];
     const answers: unknown[] = [];
+    const entries: QuestionEntry[] = [];
     for (const [key, question] of Object.entries(state.questions)) {
       const failure = Object.hasOwn(failed, key) ? failed[key] : undefined;
       if (!failure && !Object.hasOwn(responses, key)) continue;
@@ -163,45 +168,43 @@ export class TaskObject implements RoleObject, TaskRpc {
         // The task fails if the handler asked by returning inputRequired(), because it has no call that could throw.
         if (digest === undefined) {
           this.#settle(state, { status: "failed", error: unansweredError(failure) });
-          return true;
+          return;
         }
-        this.#store.addAnswer(failedEntry(own, digest, failure));
+        entries.push(failedEntry(own, digest, failure));
       } else if (digest === undefined) state.answers[own] = responses[key];
-      else this.#store.addAnswer({ key: own, digest, answer: responses[key] });
-      this.#answeredKeys.add(own);
+      else entries.push({ key: own, digest, answer: responses[key] });
     }
-    if (answered.length === 0) return true;
+    if (answered.length === 0) return;
     // The handler runs again only once all its questions have been answered.
     if (Object.keys(state.questions).length === 0) {
       if (Object.keys(state.answers).length > 0) state.round = { ...state.round, inputResponses: state.answers };
       state.answers = {};
       state.status = "working";
-      await this.#ctx.storage.setAlarm(Date.now());
     }
-    this.#save(state);
+    this.#store.atomically(() => {
+      for (const entry of entries) this.#store.addAnswer(entry);
+      this.#save(state);
+    });
+    for (const { key } of answered) this.#answeredKeys.add(key);
     this.#ctx.waitUntil(this.#reports.closed(start, answered, answers));
-    return true;
   }
 
   async cancel(caller: TaskCaller): Promise<boolean> {
     const task = this.#find(caller);
     if (!task) return false;
     if (isOver(task.state)) return true;
-    return this.#changing(task, async () => {
-      this.#settle(task.state, { status: "cancelled" });
-      this.#running?.abort(new McpError(ErrorCode.InternalError, "The task was cancelled."));
-      return true;
-    });
+    this.#change(task.state, () => this.#settle(task.state, { status: "cancelled" }));
+    this.#running?.abort(new McpError(ErrorCode.InternalError, "The task was cancelled."));
+    return true;
   }
 
   // Alarm and runs
 
-  async alarm(info?: AlarmInvocationInfo): Promise<void> {
+  async alarm(): Promise<void> {
     const task = this.#load();
     if (!task || isExpired(task.start)) return this.#forget();
     const { start, state } = task;
     if (this.#running) return undefined;
-    if (info && info.retryCount >= RETRIES_MAX) await this.#ctx.storage.setAlarm(Date.now() + LATER_MS);
     const { status, wakeAtMs = Infinity } = state;
     if (status === "working" || (status === "input_required" && wakeAtMs <= Date.now())) await this.#run(start, state);
     if (isExpired(start)) return this.#forget();
@@ -211,15 +214,13 @@ export class TaskObject implements RoleObject, TaskRpc {
   /** Runs the handler once. If the run is paused or interrupted, the task stays `working`. */
   async #run(start: StoredStart, state: StoredState): Promise<void> {
     const entries = this.#store.entries();
-    if (entries.length > state.journaled) Object.assign(state, { starts: 0, silent: 0 });
-    if (state.starts >= STARTS_MAX) {
-      this.#settle(state, { status: "failed", error: interrupted(STARTS_MAX) });
-      return;
-    }
-    state.starts += 1;
-    state.journaled = entries.length;
-    this.#store.state = state;
+    if (!this.#beginRun(state, entries.length)) return;
     const running = new AbortController();
+    const refusals: unknown[] = [];
+    const storing = storeProgress(running, (error) => {
+      refusals.push(error);
+      this.#reports.failed(error);
+    });
     this.#running = running;
     this.#answeredKeys.clear();
     // The counter must be durable before the handler starts. Otherwise a handler that crashes its object would run forever.
@@ -243,29 +244,38 @@ export class TaskObject implements RoleObject, TaskRpc {
           asked: state.asked ?? start.journal.asked,
         },
         round: state.round,
-        record: (entry) => {
-          if (!running.signal.aborted) this.#store.addEntry(entry);
-        },
+        record: (entry) => storing(() => this.#store.addEntry(entry)),
         report: (message) => {
           if (isOver(state)) return;
           state.message = message;
           state.updatedAtMs = Date.now();
         },
         isDue: () => Date.now() >= untilMs,
-        tries: createTryStore(state, running.signal, this.#store),
+        tries: createTryStore(state, storing, this.#store),
       });
-      // The task was cancelled or expired during the run.
-      if (isOver(state) || running.signal.aborted) return;
-      this.#end(state, end);
+      // Does nothing if the task was cancelled or expired during the run.
+      if (!isOver(state)) storing(() => this.#change(state, () => this.#end(state, end)));
+      if (refusals.length > 0) throw refusals[0];
     } catch (error) {
+      if (refusals.length > 0) throw error;
       // Thrown by the server function, or because the handler returned too many states without a question.
-      if (!isOver(state))
-        this.#settle(state, { status: "failed", error: toFailure(error, start, registry, this.#services) });
+      const failed = toFailure(error, start, registry, this.#services);
+      if (!isOver(state)) this.#change(state, () => this.#settle(state, { status: "failed", error: failed }));
     } finally {
       clearTimeout(expiry);
       this.#running = undefined;
       registry?.changes.publish({ kind: "task", id: this.#taskId });
     }
+  }
+
+  /** Stores that a run begins. Returns false if too many runs were interrupted, so that the task has failed. */
+  #beginRun(state: StoredState, entries: number): boolean {
+    if (entries > state.journaled) Object.assign(state, { starts: 0, silent: 0 });
+    this.#change(state, () => {
+      if (state.starts >= STARTS_MAX) this.#settle(state, { status: "failed", error: interrupted(STARTS_MAX) });
+      else this.#store.state = Object.assign(state, { starts: state.starts + 1, journaled: entries });
+    });
+    return !isOver(state);
   }
 
   #end(state: StoredState, end: RunEnd): void {
@@ -304,30 +314,28 @@ export class TaskObject implements RoleObject, TaskRpc {
     const questions = asked.map(([key, each]) => {
       return [key, { ...each, askedAtMs: state.questions[key]?.askedAtMs ?? Date.now() }] as const;
     });
-    this.#replaceQuestions(state, Object.fromEntries(questions));
+    const closed = replaceQuestions(state, Object.fromEntries(questions));
     state.asked = asked.flatMap(([, { key, digest }]) => (digest === undefined ? [] : [[key, digest]]));
     Object.assign(state, { status: asked.length > 0 ? "input_required" : "working", wakeAtMs, starts: 0 });
     this.#save(state);
+    this.#reportClosed(closed);
   }
 
   // Internal
 
   #settle(state: StoredState, end: { readonly status: FinalStatus } & Partial<StoredState>): void {
-    this.#replaceQuestions(state, {});
+    const closed = replaceQuestions(state, {});
     Object.assign(state, end, { answers: {} });
     this.#save(state);
+    this.#reportClosed(closed);
     const { status, error, result } = end;
     const isOk = status === "completed" && result?.isError !== true;
     const outcome = status === "cancelled" ? status : isOk ? "ok" : "error";
     this.#reportEnd({ taskStatus: status, outcome, errorCode: error?.code });
   }
 
-  /** Replaces the open questions. Questions that are no longer open are reported as cancelled. */
-  #replaceQuestions(state: StoredState, questions: StoredState["questions"]): void {
-    const closed = Object.entries(state.questions).flatMap(([key, question]) =>
-      Object.hasOwn(questions, key) ? [] : [question],
-    );
-    state.questions = questions;
+  /** Reports that questions are no longer open and were not answered. */
+  #reportClosed(closed: readonly StoredQuestion[]): void {
     const start = this.#load()?.start;
     if (start) this.#ctx.waitUntil(this.#reports.closed(start, closed));
   }
@@ -368,13 +376,13 @@ export class TaskObject implements RoleObject, TaskRpc {
 
   async #forget(): Promise<void> {
     const { state } = this.#load() ?? {};
+    await this.#ctx.storage.deleteAll();
     if (state && !isOver(state)) {
-      this.#replaceQuestions(state, {});
+      this.#reportClosed(Object.values(state.questions));
       this.#reportEnd({ taskStatus: "expired", outcome: "error", errorCode: undefined });
     }
     this.#task = undefined;
     this.#store.reset();
-    await this.#ctx.storage.deleteAll();
     this.#waiters.end();
   }
 
@@ -382,5 +390,3 @@ export class TaskObject implements RoleObject, TaskRpc {
     return toTaskId(this.#ctx.id.toString());
   }
 }
-
-type AlarmInvocationInfo = { readonly retryCount: number };

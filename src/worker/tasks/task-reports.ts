@@ -71,8 +71,13 @@ export class TaskReports {
       report({ ...this.#surroundings, registry, request, client: findCaller(start, registry), principal, onError });
     } catch (error) {
       // Thrown by the server function.
-      const reportFailure = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
-      runDetached(reportFailure, () => undefined);
+      this.failed(error);
     }
+  }
+
+  /** Calls `onError`. */
+  failed(error: unknown): void {
+    const report = () => this.#services.onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
+    runDetached(report, () => undefined);
   }
 }

@@ -6,7 +6,7 @@
 import { unavailableAsker } from "../../core/ask/asker.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import * as ErrorCode from "../../core/protocol/error-codes.ts";
-import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
+import { KitError, McpError, toErrorObject } from "../../core/protocol/errors.ts";
 import type { JSONRPCErrorObject } from "../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../core/run/request-context.ts";
 import { redact } from "../../core/serve/dispatch.ts";
@@ -52,17 +52,41 @@ export function toFailure(
   return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
 }
 
-/** Returns a store for the attempts of a run's steps. @param signal When it aborts, attempts are no longer stored. */
-export function createTryStore(state: StoredState, signal: AbortSignal, store: TaskStore): TryStore {
+/** Stores progress of a run, unless the run was aborted. @throws {KitError} if the progress is too large. */
+export type StoreProgress = (write: () => void) => void;
+
+/**
+ * Returns the function that stores the progress of a run. If the storage refuses, the run is aborted, as it is when the object
+ * is reset: its end is not stored, the alarm fails, and the platform repeats it.
+ *
+ * @param refuse Receives the error of the storage.
+ */
+export function storeProgress(running: AbortController, refuse: (error: unknown) => void): StoreProgress {
+  return (write) => {
+    if (running.signal.aborted) return;
+    try {
+      write();
+    } catch (error) {
+      if (!KitError.is(error)) {
+        running.abort(error);
+        refuse(error);
+      }
+      throw error;
+    }
+  };
+}
+
+/** Returns a store for the attempts of a run's steps. */
+export function createTryStore(state: StoredState, storing: StoreProgress, store: TaskStore): TryStore {
   return {
     find: (key) => state.tries[key],
-    keep: (key, tries) => {
-      if (signal.aborted) return;
-      state.tries[key] = tries;
-      // A stored attempt counts as progress.
-      state.starts = 0;
-      store.state = state;
-    },
+    keep: (key, tries) =>
+      storing(() => {
+        state.tries[key] = tries;
+        // A stored attempt counts as progress.
+        state.starts = 0;
+        store.state = state;
+      }),
     remove: (key) => void delete state.tries[key],
   };
 }

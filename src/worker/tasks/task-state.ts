@@ -10,7 +10,7 @@ import type { JSONRPCErrorObject, JsonObject } from "../../core/protocol/jsonrpc
 import { ROUNDS_MAX } from "../../core/run/create-rounds.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
-import type { StoredStart, StoredState } from "./task-store.ts";
+import type { StoredQuestion, StoredStart, StoredState } from "./task-store.ts";
 
 /** Returns the task in the form of a `tasks/get` result. */
 export function toTaskView(
@@ -54,6 +54,19 @@ export type FinalStatus = "completed" | "failed" | "cancelled";
 /** Returns whether the status of the task is final. */
 export function isOver({ status }: StoredState): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
+}
+
+/** Undoes all changes of a state. */
+export function restore(state: StoredState, before: StoredState): void {
+  for (const key of Object.keys(state)) delete (state as unknown as JsonObject)[key];
+  Object.assign(state, before);
+}
+
+/** Replaces the open questions. Returns the questions that are no longer open. */
+export function replaceQuestions(state: StoredState, questions: StoredState["questions"]): StoredQuestion[] {
+  const closed = Object.entries(state.questions).filter(([key]) => !Object.hasOwn(questions, key));
+  state.questions = questions;
+  return closed.map(([, question]) => question);
 }
 
 /** Returns when the task expires and is deleted, in epoch milliseconds. */

@@ -147,6 +147,16 @@ export class TaskStore {
     }
   }
 
+  /** Makes several changes. If one of them cannot be stored, none is. */
+  atomically(change: () => void): void {
+    try {
+      this.#storage.transactionSync(change);
+    } catch (error) {
+      this.reset();
+      throw error;
+    }
+  }
+
   /** Clears the cached sizes. To be called when the storage has been deleted. */
   reset(): void {
     this.#journal = undefined;
@@ -155,8 +165,8 @@ export class TaskStore {
 
   #append(text: string): void {
     const { entries, units } = this.#read();
-    this.#journal = { entries: entries + 1, units: units + text.length };
     this.#putText(`entry/${String(entries + 1).padStart(6, "0")}`, text);
+    this.#journal = { entries: entries + 1, units: units + text.length };
   }
 
   #read(): { readonly entries: number; readonly units: number } {
@@ -180,15 +190,18 @@ export class TaskStore {
     this.#putText(name, JSON.stringify(value));
   }
 
+  /** Stores a value: all of its pieces, or none. */
   #putText(name: string, text: string): void {
-    let pieces = 0;
-    for (let from = 0; from < text.length; from += PIECE) {
-      this.#storage.kv.put(toKey(name, pieces), text.slice(from, from + PIECE));
-      pieces += 1;
-    }
-    // Delete the remaining pieces of an earlier, longer value.
-    for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(toKey(name, at));
-    this.#pieces.set(name, pieces);
+    this.atomically(() => {
+      let pieces = 0;
+      for (let from = 0; from < text.length; from += PIECE) {
+        this.#storage.kv.put(toKey(name, pieces), text.slice(from, from + PIECE));
+        pieces += 1;
+      }
+      // Delete the remaining pieces of an earlier, longer value.
+      for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(toKey(name, at));
+      this.#pieces.set(name, pieces);
+    });
   }
 }
 

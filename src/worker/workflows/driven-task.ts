@@ -93,9 +93,9 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
     };
   }
 
-  async alarm(info?: { readonly retryCount: number }): Promise<void> {
+  async alarm(): Promise<void> {
     const stored = this.#stored();
-    if (stored?.status !== "working" || Date.now() >= stored.expiresAtMs) return this.#takeTurn(info);
+    if (stored?.status !== "working" || Date.now() >= stored.expiresAtMs) return this.#takeTurn();
     // Set this alarm first, because an answer that arrives during the next await sets an earlier alarm.
     await this.#ctx.storage.setAlarm(stored.expiresAtMs);
     const { atMs, updatedAtMs } = this.#lastNotification;
@@ -121,8 +121,8 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
   }
 
   /** Runs a turn. Concurrent callers share one turn. */
-  #takeTurn(info?: { readonly retryCount: number }): Promise<void> {
-    this.#turn ??= this.#task.alarm(info).finally(() => {
+  #takeTurn(): Promise<void> {
+    this.#turn ??= this.#task.alarm().finally(() => {
       this.#turn = undefined;
     });
     return this.#turn;

@@ -93,6 +93,40 @@ describe("a limit on requests", () => {
     expect(idsOf(await doctor(server.url))).toEqual([]);
   });
 
+  test("of metadata with a short pause is not a fault, and each address is asked once more", async () => {
+    const counts = new Map<string, number>();
+    const reply: NonNullable<Fault["reply"]> = ({ path }) => {
+      if (path === "/mcp") return undefined;
+      const count = (counts.get(path) ?? 0) + 1;
+      counts.set(path, count);
+      return count === 1 ? { status: 429, headers: { "retry-after": "0" } } : undefined;
+    };
+    await using server = await plant({ isProtected: true, reply });
+    expect(idsOf(await doctor(server.url))).toEqual([]);
+    expect(counts.get("/.well-known/oauth-protected-resource/mcp")).toBeGreaterThan(1);
+  });
+
+  test.each([
+    ["with a long pause", "60", 1],
+    ["that lasts", "0", 2],
+  ])("of metadata %s ends the steps, and is not taken for missing metadata", async (_, pause, times) => {
+    for (const prefix of ["/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"]) {
+      const asked: string[] = [];
+      const reply: NonNullable<Fault["reply"]> = ({ path }) => {
+        if (!path.startsWith(prefix)) return undefined;
+        asked.push(path);
+        return { status: 429, headers: { "retry-after": pause } };
+      };
+      await using server = await plant({ isProtected: true, reply });
+      const report = await doctor(server.url);
+      expect(idsOf(report)).toEqual(["rate-limited degrades"]);
+      expect(report.findings[0]?.what).toMatch(
+        /^http:\/\/127\.0\.0\.1:\d+ accepts no more requests .* step sign-in\.$/,
+      );
+      expect(asked.filter((each) => each === asked[0])).toHaveLength(times);
+    }
+  });
+
   test("with a long pause ends the steps, and is not taken for another fault", async () => {
     const { open, reply } = watchSessions((request) =>
       isMethod(request, "ping") ? { status: 429, headers: { "retry-after": "60" } } : undefined,
@@ -102,6 +136,37 @@ describe("a limit on requests", () => {
     expect(idsOf(report)).toEqual(["rate-limited degrades", "call-skipped note"]);
     expect(report.code).toBe(0);
     expect(open.size).toBe(0);
+  });
+});
+
+describe("a finding that depends on behaviour of hosts which was not published", () => {
+  const unknownSession = (status: number): NonNullable<Fault["reply"]> => {
+    return ({ headers }) =>
+      headers["mcp-session-id"] === "00000000-0000-4000-8000-000000000000" ? { status, body: {} } : undefined;
+  };
+  const redirecting: NonNullable<Fault["reply"]> = ({ path, origin }) =>
+    path === "/mcp" ? { status: 307, headers: { location: `${origin}/other` } } : undefined;
+
+  test("lists the hosts whose behaviour is not known, and no other ones", async () => {
+    await using server = await plant({ reply: redirecting });
+    const { findings } = await doctor(server.url);
+    const [broken, followed] = findings;
+    expect(broken?.notKnown).toEqual(broken?.hosts);
+    expect(followed).toMatchObject({ hosts: ["vscode"], severity: "degrades" });
+    expect(followed).not.toHaveProperty("notKnown");
+    const { stdout } = await cli(["doctor", server.url, "--host", "cursor", "--host", "vscode"], { env: NO_TOKENS });
+    expect(stdout).toContain("  Not known, and assumed from the specification: Cursor\n");
+  });
+
+  test("distinguishes a status of which the behaviour is known from a 401", async () => {
+    await using refusing = await plant({ reply: unknownSession(400) });
+    const [refused] = (await doctor(refusing.url)).findings;
+    expect(refused?.hosts).toEqual(expect.arrayContaining(["zed", "codex", "cursor"]));
+    expect(refused?.notKnown).toContain("cursor");
+    expect(refused?.notKnown).not.toContain("zed");
+    await using asking = await plant({ reply: unknownSession(401) });
+    const [asked] = (await doctor(asking.url)).findings;
+    expect(asked?.notKnown).toEqual(asked?.hosts);
   });
 });
 

@@ -1,7 +1,7 @@
 /** `mcp-edge doctor` finds each planted fault of the connection, and nothing else. */
 import { describe, expect, test } from "vitest";
 import { explainFailure } from "../../../src/cli/commands/doctor/address.ts";
-import { doctor, type Fault, idsOf, plant, type Received, type Reply, TOOL } from "./planted.ts";
+import { doctor, type Fault, idsOf, plant, type Received, type Reply, recognized, TOOL } from "./planted.ts";
 import { error, expectFound, isMethod, type Row } from "./rows.ts";
 
 /** Faults of the endpoint, the handshake, the session and the stream. */
@@ -34,6 +34,15 @@ const CONNECTION: readonly Row[] = [
     name: "a proxy that changes the host",
     fault: { reply: () => error(403, "Invalid Host: internal.example") },
     found: ["host-refused breaks"],
+    by: "configuration",
+    fix: /Let the server accept 127\.0\.0\.1/,
+  },
+  {
+    name: "a changed host that only GET refuses",
+    fault: {
+      reply: ({ method }) => (method === "GET" ? error(403, 'Host "internal.example" is not allowed.') : undefined),
+    },
+    found: ["host-refused degrades"],
     by: "configuration",
     fix: /Let the server accept 127\.0\.0\.1/,
   },
@@ -83,6 +92,27 @@ const CONNECTION: readonly Row[] = [
     fix: /202/,
   },
   {
+    name: "a session id removed from requests",
+    fault: {
+      reply: (request) => (isMethod(request, "initialize") ? undefined : error(400, "Mcp-Session-Id is missing.")),
+    },
+    found: ["session-removed breaks"],
+    by: "network",
+    fix: /forward the header Mcp-Session-Id/,
+  },
+  {
+    name: "a session id removed from responses",
+    fault: {
+      reply: (request, correct) => {
+        if (isMethod(request, "initialize")) return { ...correct(), headers: {} };
+        return error(400, "Bad Request: Mcp-Session-Id header is required");
+      },
+    },
+    found: ["session-removed breaks"],
+    by: "network",
+    fix: /forward the header Mcp-Session-Id/,
+  },
+  {
     name: "a refusal of the negotiated version in its header",
     fault: {
       reply: ({ headers }) => (headers["mcp-protocol-version"] ? error(400, "Unsupported version header") : undefined),
@@ -128,6 +158,16 @@ const CONNECTION: readonly Row[] = [
     found: ["stream-refused degrades"],
     by: "server",
     fix: /405/,
+  },
+  {
+    name: "a proxy that changes Accept",
+    fault: {
+      reply: (request, correct) =>
+        request.method === "GET" ? error(406, "Not acceptable.") : recognized("not-jsonrpc")(request, correct),
+    },
+    found: ["stream-refused degrades"],
+    by: "network",
+    fix: /forward the header Accept unchanged/,
   },
   {
     name: "a proxy that holds the stream back",

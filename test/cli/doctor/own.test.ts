@@ -1,5 +1,7 @@
-/** `mcp-edge doctor` with servers of mcp-edge, over stdio, and its output for people. */
+/** `mcp-edge doctor` with servers of mcp-edge, over stdio, and its human-readable output. */
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer as createHttpServer, type IncomingHttpHeaders, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,6 +21,29 @@ function createServer(): McpServer {
   server.prompt("ask", {}, () => "Hello");
   server.resource("weather:stations", { name: "stations" }, () => "none");
   return server;
+}
+
+/** Starts a proxy that changes the headers of requests. */
+async function forward(
+  origin: string,
+  change: (headers: IncomingHttpHeaders) => IncomingHttpHeaders,
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const proxy = createHttpServer((received, response) => {
+    const { method, headers, url = "/" } = received;
+    const sent = request(origin + url, { method, headers: change(headers) }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    received.pipe(sent);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mcp`,
+    [Symbol.asyncDispose]: async () => {
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
 }
 
 const start = (app: Parameters<typeof serveHttp>[0]) => serveHttp(app, { port: 0, log: () => undefined });
@@ -50,6 +75,40 @@ describe("a server of mcp-edge", () => {
     expect(report.findings).toMatchObject([
       { id: "cors-preflight", fix: 'Write edge(server, { allowedOrigins: ["https://other.example.com"] }).' },
     ]);
+    expect(report.findings[0]?.what).toMatch(
+      /, because the response to the preflight has no Access-Control-Allow-Origin: HTTP 403 \(error -32600: Origin .* of the server\)\.$/,
+    );
+  });
+
+  test("gets the option that admits the host name that a proxy sends, or the option that names its URL", async () => {
+    const rename = (headers: IncomingHttpHeaders) => ({ ...headers, host: "internal.example:8080" });
+    await using openProxy = await forward(open.origin, rename);
+    expect((await doctor(openProxy.url)).findings).toMatchObject([
+      { id: "host-refused", severity: "degrades", fix: expect.stringContaining('allowedHosts: ["internal.example"]') },
+    ]);
+    await using closedProxy = await forward(closed.origin, rename);
+    const report = await doctor(closedProxy.url);
+    expect(report.usesMcpEdge).toBe(true);
+    expect(report.findings).toMatchObject([
+      {
+        id: "host-refused",
+        severity: "breaks",
+        fix: expect.stringContaining(`Write resource: "${closedProxy.url}" in the options of bearer()`),
+      },
+    ]);
+  });
+
+  test("is not blamed for a token that a proxy removes", async () => {
+    const keepsHost = (headers: IncomingHttpHeaders) => ({ ...headers, host: new URL(closed.origin).host });
+    const withoutToken = ({ authorization, ...headers }: IncomingHttpHeaders) => headers;
+    await using closedProxy = await forward(closed.origin, (headers) => keepsHost(withoutToken(headers)));
+    const token = tokenOf({ iss: ISSUER, aud: `${closed.origin}/mcp`, exp: Date.now() });
+    const report = await doctor(closedProxy.url, "--header", `Authorization: Bearer ${token}`);
+    expect(report.findings.find(({ step }) => step === "token")).toMatchObject({
+      id: "token-removed",
+      fault: "network",
+      fix: "Let the proxy forward the header Authorization.",
+    });
   });
 
   test("gets the option for another audience, and the issuer's unreachable metadata", async () => {
@@ -90,7 +149,7 @@ describe("a server over stdio", () => {
   });
 });
 
-describe("the output for people", () => {
+describe("the human-readable output", () => {
   const run = (...args: readonly string[]) => cli(["doctor", ...args], { cwd: tmpdir(), env: NO_TOKENS });
 
   test("has a line for each host, the size of the list, and the findings with their sources", async () => {
@@ -104,6 +163,13 @@ describe("the output for people", () => {
     expect(stdout).toContain("breaks too-many-tools (limits; fault of the host)\n");
     expect(stdout).toContain("  → Combine tools, or list only those that the caller may use.\n");
     expect(stdout).toContain("  Source: https://www.desplega.ai/blog/deep-dive-windsurf-mcp-workflows (2026-06-16)\n");
+  });
+
+  test("does not claim that a server is without faults if no host was checked", async () => {
+    await using server = await plant();
+    const { code, stdout } = await run(server.url, "--host", "claude");
+    expect(code).toBe(0);
+    expect(stdout).toContain("No faults found, but none of these hosts was checked.\n");
   });
 
   test("cleans and cuts what a server says, and does not contain tokens, even if it is cut", async () => {

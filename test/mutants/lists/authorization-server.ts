@@ -221,6 +221,16 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["test/worker/token-endpoint.test.ts"],
   },
   {
+    id: "as-upstream-asked-again",
+    reason:
+      "The provider would be asked again with a token that it has replaced, and would revoke the access of the user.",
+    file: "src/authorization-server/users/provider-tokens.ts",
+    find: "this.#unstored = next;",
+    replace: "",
+    tests: ["test/releases/access-faults.test.ts"],
+    title: "is not signed out",
+  },
+  {
     id: "as-access-bound",
     reason: "A stolen token that is bound to a key would work without the key.",
     file: "src/authorization-server/verify.ts",

@@ -25,7 +25,8 @@ export async function addPart(part: (typeof PARTS)[number], options: AddOptions)
   if (options.print) return Exit.ok;
   if (!options.yes) await agree(terminal.canAsk);
   for (const { path, after } of real) {
-    writeProjectFile(path, after, { makesFolders: true });
+    const hasCrLf = readBytes(path)?.includes("\r\n") === true;
+    writeProjectFile(path, hasCrLf ? after.replaceAll("\n", "\r\n") : after, { makesFolders: true });
   }
   terminal.note(`\nAdded. Next:\n${next.map((line) => `  ${line}`).join("\n")}`);
   return Exit.ok;

@@ -40,7 +40,8 @@ const AUTHENTICATES = /\b(authenticate|bearer|cloudflareAccess|authorizationServ
 /** @throws {CliError} if the option is missing or is not an HTTPS URL. */
 function checkIssuer(issuer: string | undefined, part: "auth" | "recorder"): string {
   if (issuer !== undefined && URL.canParse(issuer) && issuer.startsWith("https:")) return issuer;
-  throw usageError(`Name the issuer of the tokens: mcp-edge add ${part} --issuer https://login.example.com`);
+  const problem = issuer === undefined ? "" : `${issuer} is not an https: URL. `;
+  throw usageError(`${problem}Name the issuer of the tokens: mcp-edge add ${part} --issuer https://login.example.com`);
 }
 
 function addAuth({ entry }: Project, options: AddOptions): Addition {

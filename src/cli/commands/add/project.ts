@@ -43,7 +43,11 @@ const SERVER = /export const (\w+) = new McpServer\b/;
  * @throws {CliError} naming what is missing.
  */
 export function readProject(folder: string): Project {
-  const read = (path: string) => ({ path, text: readBytes(join(folder, path))?.toString() ?? "" });
+  // Git on Windows may have converted the line ends.
+  const read = (path: string) => ({
+    path,
+    text: (readBytes(join(folder, path))?.toString() ?? "").replaceAll("\r\n", "\n"),
+  });
   for (const path of ["wrangler.toml", "package.json"]) {
     if (!existsSync(join(folder, path)))
       throw usageError(`This folder has no ${path}. Run the command in an mcp-edge project.`);

@@ -9,6 +9,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { findProgram } from "../../../node/program.ts";
 import { CliError, Exit } from "../../exit.ts";
 import { reasonNotToRun } from "./applicable.ts";
 import type { CheckRow } from "./rows.ts";
@@ -162,9 +163,10 @@ function judge(found: readonly SuiteCheck[]): Pick<CheckRow, "status" | "detail"
 
 /** Runs the suite and returns its output. Its exit code is ignored, because the result files are more precise. */
 function runSuite({ program, args }: Suite, more: readonly string[], signal: AbortSignal): Promise<string> {
-  const child = spawn(program, [...args, ...more], {
+  const found = findProgram(program, [...args, ...more]);
+  const child = spawn(found.command, found.args, {
     stdio: ["ignore", "pipe", "pipe"],
-    shell: process.platform === "win32" && program === "npm",
+    windowsVerbatimArguments: found.windowsVerbatimArguments,
     signal,
   });
   let output = "";

@@ -5,7 +5,8 @@
  */
 import { isPublicHost } from "../../../core/basics/addresses.ts";
 import { isLoopback } from "../../../http/origin.ts";
-import { type HostName, PROFILES } from "../../host-profiles/profiles.ts";
+import type { HostName } from "../../host-profiles/profile.ts";
+import { hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import type { Diagnosis, FindingInput } from "./diagnosis.ts";
 import type { NoResponse } from "./exchange.ts";
 
@@ -28,11 +29,11 @@ export function checkAddress(url: URL, diagnosis: Diagnosis): void {
     id: "plain-http",
     step: "address",
     fault: "configuration",
-    what: `The address is not encrypted (http:), so everyone on the way to ${url.host} can read tokens and results.`,
+    what: `The address is not encrypted (http:), so everyone on the network path to ${url.host} can read tokens and results.`,
     fix: `Serve it over TLS, and enter https://${url.host}${url.pathname} in the host.`,
   } as const;
   diagnosis.add({ ...finding, severity: "breaks", hosts: CLOUD_HOSTS });
-  diagnosis.add({ ...finding, severity: "degrades", hosts: LOCAL_HOSTS });
+  diagnosis.add({ ...finding, severity: "degrades", hosts: LOCAL_HOSTS, notKnown: hostsWithout("isCloud") });
 }
 
 const TLS = /^(?:CERT_|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|EPROTO|HOSTNAME_MISMATCH)/;
@@ -43,7 +44,7 @@ export function explainFailure({ host }: URL, { failure, message }: NoResponse):
   const common = { step: "address", severity: "breaks", fault: "network" } as const;
   if (failure === "ENOTFOUND" || failure === "EAI_AGAIN") {
     const fix = "Check the spelling, and create the DNS record of the host name.";
-    return { ...common, id: "dns-unknown", what: `The name ${host} cannot be resolved (${failure}).`, fix };
+    return { ...common, id: "dns-unknown", what: `The host name ${host} cannot be resolved (${failure}).`, fix };
   }
   if (TLS.test(failure)) {
     const what = `The certificate of ${host} is not accepted: ${message} (${failure}).`;
@@ -58,7 +59,7 @@ export function explainFailure({ host }: URL, { failure, message }: NoResponse):
     const fix = "Check what the server does on initialize, and whether a proxy holds the response back.";
     return { ...common, id: "no-response", what: `${host} sent ${message}.`, fix };
   }
-  const what = `The response of ${host} broke off: ${message} (${failure}).`;
+  const what = `The connection to ${host} failed before a response was complete: ${message} (${failure}).`;
   return {
     ...common,
     id: "connection-broken",

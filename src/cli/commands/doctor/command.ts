@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliCommand } from "../../command.ts";
-import { HOST_NAMES, type HostName } from "../../host-profiles/profiles.ts";
+import { HOST_NAMES, type HostName } from "../../host-profiles/profile.ts";
 import { addConnectionOptions, SERVER } from "../../server/options.ts";
 import type { DoctorOptions } from "./options.ts";
 

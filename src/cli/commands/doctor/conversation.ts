@@ -70,7 +70,7 @@ export class Conversation {
   /** The headers of requests in this conversation. */
   get headers(): Record<string, string> {
     const session = this.sessionId === undefined ? {} : { "Mcp-Session-Id": this.sessionId };
-    // Any other text would make every request invalid, including the one that ends the session.
+    // Any other text would make every request invalid, including the request that ends the session.
     const version = /^[\x21-\x7e]+$/.test(this.version) ? { "MCP-Protocol-Version": this.version } : {};
     return { ...session, ...version };
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { HOST_NAMES, type HostName } from "../../host-profiles/profiles.ts";
+import { HOST_NAMES, type HostName } from "../../host-profiles/profile.ts";
 import type { Source } from "../../host-profiles/source.ts";
 
 /** The steps of a connection, in their order. */
@@ -43,6 +43,8 @@ export interface Finding {
   readonly fault: Fault;
   /** The affected hosts. Empty if the finding is not about a host, but about a web page, a call or the project. */
   readonly hosts: readonly HostName[];
+  /** The affected hosts whose behaviour is not known. They are assumed to follow the specification. */
+  readonly notKnown?: readonly HostName[];
   /** A sentence that says what is wrong. */
   readonly what: string;
   /** A sentence that says what to change. */
@@ -106,7 +108,10 @@ export class Diagnosis {
         hosts: hosts.filter((each) => this.#hosts.includes(each)),
       }))
       .filter(({ hosts, isApart }) => isApart || hosts.length > 0)
-      .map(({ isApart, ...finding }) => finding)
+      .map(({ isApart, notKnown = [], ...finding }) => {
+        const unclear = notKnown.filter((each) => finding.hosts.includes(each));
+        return unclear.length === 0 ? finding : { ...finding, notKnown: unclear };
+      })
       .sort((a, b) => rank(a) - rank(b));
   }
 

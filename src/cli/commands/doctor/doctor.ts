@@ -5,7 +5,7 @@
  */
 import { isLoopback } from "../../../http/origin.ts";
 import { Exit, usageError } from "../../exit.ts";
-import type { HostName } from "../../host-profiles/profiles.ts";
+import type { HostName } from "../../host-profiles/profile.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
 import { checkCredentials, keepCredentials, openTarget, readHeaders } from "../../server/open-target.ts";
 import type { ServerAddress } from "../../server/server-address.ts";
@@ -23,7 +23,7 @@ import { checkProject } from "./project.ts";
 import { breaksApart, listOutcomes, printReport, toJsonFinding } from "./report.ts";
 import { Steps } from "./steps.ts";
 
-/** The time limit of each request, in milliseconds, unless the user gives another one. */
+/** The time limit of each request, in milliseconds, unless the user sets another limit. */
 const TIMEOUT_MS = 15_000;
 
 type HttpAddress = Extract<ServerAddress, { kind: "http" }>;

@@ -5,7 +5,7 @@
  */
 import { isConfidential } from "../../../client/oauth/guard.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { PROFILES } from "../../host-profiles/profiles.ts";
+import { hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import { oneLine } from "../../terminal/terminal.ts";
 import { initialize, type Line, toConversation } from "./conversation.ts";
 import type { Diagnosis, FindingInput } from "./diagnosis.ts";
@@ -23,6 +23,7 @@ const REASONS: ReadonlySet<string> = new Set([
   "unauthorized",
   "invalid_token",
   "insufficient_scope",
+  "invalid_request",
   "invalid_dpop_proof",
   "use_dpop_nonce",
   "not-jsonrpc",
@@ -79,7 +80,7 @@ function addRedirect(line: Line, { status, headers }: Exchange, diagnosis: Diagn
       : "Respond to the request at this address, or redirect to an https: address.",
   } as const;
   const others = PROFILES.map(({ name }) => name).filter((name) => !following.includes(name));
-  diagnosis.add({ ...finding, severity: "breaks", hosts: others });
+  diagnosis.add({ ...finding, severity: "breaks", hosts: others, notKnown: hostsWithout("followsRedirects") });
   diagnosis.add({ ...finding, severity: "degrades", hosts: following });
 }
 
@@ -87,28 +88,44 @@ function addRedirect(line: Line, { status, headers }: Exchange, diagnosis: Diagn
 const HOST_HEADER =
   /\b(?:invalid|unknown|unexpected|untrusted|disallowed|forbidden) host\b|\bhost header\b|\bheader ["'`]?host\b|\bhost(?:name)?\b.{0,80}\bnot (?:allowed|permitted|trusted)\b/i;
 
+/** The message of `bearer()` if tokens could be used at any host name. */
+const HOST_UNKNOWN = /\banyone can choose the host\b/i;
+
 const BASE = { step: "endpoint", severity: "breaks", fault: "configuration" } as const;
+
+/** Returns the finding about a response that refuses the host name of the request; undefined for any other response. */
+export function explainHost({ url }: Line, answer: Exchange): FindingInput | undefined {
+  const { status } = answer;
+  const message = String(errorOf(answer)?.message ?? "");
+  const needsResource = HOST_UNKNOWN.test(message);
+  const isAboutHost = needsResource || reasonOf(answer) === "host-not-allowed" || HOST_HEADER.test(message);
+  if (status !== 421 && !((status === 400 || status === 403) && isAboutHost)) return undefined;
+  const { hostname } = new URL(url);
+  // The server receives another name than the URL has if a proxy changes the header Host.
+  const received = /\bHost "([\w.-]+)(?::\d+)?"/.exec(message)?.[1] ?? hostname;
+  const ours = needsResource
+    ? `Write resource: ${JSON.stringify(url)} in the options of bearer()`
+    : `Write edge(server, { allowedHosts: [${JSON.stringify(received)}] })`;
+  return {
+    ...BASE,
+    id: "host-refused",
+    what: `The server refuses the host name with which it is called: ${describeExchange(answer)}. A proxy may change the header Host, or end TLS.`,
+    fix: `Let the server accept ${hostname}, or the proxy forward the original Host and X-Forwarded-Proto.`,
+    ours: `${ours}, or let the proxy forward requests over https with the original Host.`,
+  };
+}
 
 function findByText(line: Line, answer: Exchange, message: string): FindingInput | undefined {
   const { status } = answer;
-  const { hostname } = new URL(line.url);
-  const isAboutHost = reasonOf(answer) === "host-not-allowed" || HOST_HEADER.test(message);
-  if (status === 421 || ((status === 400 || status === 403) && isAboutHost)) {
-    return {
-      ...BASE,
-      id: "host-refused",
-      what: `The server refuses the host name with which it is called: ${describeExchange(answer)}. A proxy may change the header Host, or end TLS.`,
-      fix: `Let the server accept ${hostname}, or the proxy forward the original Host and X-Forwarded-Proto.`,
-      ours: `Write edge(server, { allowedHosts: [${JSON.stringify(hostname)}] }), or let the proxy forward over https.`,
-    };
-  }
+  const aboutHost = explainHost(line, answer);
+  if (aboutHost) return aboutHost;
   if (/already initialized/i.test(message)) {
     return {
       id: "second-session",
       step: "session",
       severity: "breaks",
       fault: "server",
-      what: `The server accepts only one session in its life: ${describeExchange(answer)}.`,
+      what: `The server accepts only one session until it is restarted: ${describeExchange(answer)}.`,
       fix: "Create a transport and a server object for each session.",
     };
   }
@@ -133,7 +150,7 @@ function findByStatus(answer: Exchange, message: string, hasToken: boolean): Fin
       ...BASE,
       id: "blocked",
       fault: "network",
-      what: `A firewall or bot protection answers in place of the server (HTTP ${status}).`,
+      what: `A firewall or bot protection responds instead of the server (HTTP ${status}).`,
       fix: "Exclude the path of the endpoint, and the well-known paths, from bot protection and challenges.",
     };
   }
@@ -156,7 +173,7 @@ function findByStatus(answer: Exchange, message: string, hasToken: boolean): Fin
   return { ...BASE, fault: "server", id: "server-error", what, fix, ours };
 }
 
-/** Adds what is at the address in place of an endpoint, and the address of an endpoint on the same server. */
+/** Adds what is at the address instead of an endpoint, and the address of an endpoint on the same server. */
 async function addWrongPath(line: Line, answer: Exchange, diagnosis: Diagnosis): Promise<void> {
   const stream = await exchange(line, { headers: { Accept: "text/event-stream", ...line.headers } });
   if (isExchange(stream) && stream.status === 200 && stream.mediaType === "text/event-stream") {

@@ -44,8 +44,16 @@ export interface Sending {
   readonly signal: AbortSignal;
 }
 
-/** Thrown if the server responds with 429 again and again, or requires a longer pause. */
-export class RateLimitedError extends Error {}
+/** Thrown if a server responds with 429 again and again, or requires a longer pause. */
+export class RateLimitedError extends Error {
+  /** The server, if it is not the one that the user named or if only its metadata was requested. */
+  readonly origin: string | undefined;
+
+  constructor(origin?: string) {
+    super("HTTP 429");
+    this.origin = origin;
+  }
+}
 
 /** The maximum number of times a request is sent, and the longest pause before the next time, in milliseconds. */
 const [SENT_MAX, PAUSE_MS_MAX] = [4, 3_000];
@@ -60,13 +68,38 @@ export async function exchange(sending: Sending, init: RequestInit, id?: number)
   for (let sent = 1; ; sent += 1) {
     const answer = await send(sending, init, id);
     if (!isExchange(answer) || answer.status !== 429) return answer;
-    const pauseMs = Number(answer.headers.get("retry-after") ?? 1) * 1_000;
-    if (sent >= SENT_MAX || !(pauseMs <= PAUSE_MS_MAX)) throw new RateLimitedError("HTTP 429");
-    await pause(pauseMs, sending.signal);
+    if (sent >= SENT_MAX) throw new RateLimitedError();
+    await pauseAfter(answer.headers, sending.signal);
   }
 }
 
-async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+/**
+ * Sends a request for metadata. After a 429, it is sent once more.
+ *
+ * @throws {RateLimitedError}
+ */
+export async function fetchMetadata(url: string, init: RequestInit, signal: AbortSignal): Promise<Response> {
+  const { origin } = new URL(url);
+  const response = await fetch(url, init);
+  if (response.status !== 429) return response;
+  await response.body?.cancel();
+  await pauseAfter(response.headers, signal, origin);
+  const again = await fetch(url, init);
+  if (again.status !== 429) return again;
+  await again.body?.cancel();
+  throw new RateLimitedError(origin);
+}
+
+/** Throws the limit on requests that is the cause of an error. */
+export function throwIfLimited(error: unknown): void {
+  const { cause } = error as { readonly cause?: unknown };
+  if (cause instanceof RateLimitedError) throw cause;
+}
+
+/** Waits for the time in `Retry-After`, or for a second. @throws {RateLimitedError} if the time is too long. */
+async function pauseAfter(headers: Headers, signal: AbortSignal, origin?: string): Promise<void> {
+  const pauseMs = Number(headers.get("retry-after") ?? 1) * 1_000;
+  if (!(pauseMs <= PAUSE_MS_MAX)) throw new RateLimitedError(origin);
   try {
     await setTimeout(Math.max(0, pauseMs), undefined, { signal });
   } catch {
@@ -164,10 +197,15 @@ export function resultOf(answer: Exchange | NoResponse, id: number): JsonObject 
   return isObject(result) ? result : undefined;
 }
 
-/** Describes a response in a few words, for a finding. */
+/** Describes a response in a few words, as a part of a sentence in a finding. */
 export function describeExchange(answer: Exchange | NoResponse): string {
   if (!isExchange(answer)) return answer.message;
   const error = answer.messages.find((each) => isObject(each.error))?.error as JsonObject | undefined;
-  const message = typeof error?.message === "string" ? `: ${oneLine(error.message, 200)}` : "";
-  return `HTTP ${answer.status}${error ? ` with error ${String(error.code)}${message}` : ""}`;
+  const message = typeof error?.message === "string" ? `: ${withoutPeriod(oneLine(error.message, 200))}` : "";
+  return `HTTP ${answer.status}${error ? ` (error ${String(error.code)}${message})` : ""}`;
+}
+
+/** Returns a server's message without its final period, for use within a sentence. */
+export function withoutPeriod(text: string): string {
+  return text.replace(/\.$/, "");
 }

@@ -36,7 +36,7 @@ export async function checkHttp(line: Line, checks: HttpChecks, diagnosis: Diagn
     await steps.run("address", () => open(line, checks, diagnosis, steps));
   } catch (error) {
     if (!(error instanceof RateLimitedError)) throw error;
-    addRateLimited(diagnosis);
+    addRateLimited(error.origin, diagnosis);
   }
   if (checks.call !== undefined && !diagnosis.isCallChecked) addNotCalled(checks.call, diagnosis);
 }
@@ -92,15 +92,16 @@ async function explainFirst(
   if (checks.call !== undefined && tools) await callTool(checks.call, tools, request, diagnosis);
 }
 
-function addRateLimited(diagnosis: Diagnosis): void {
-  const { reached, isOpen } = diagnosis;
+/** @param origin The server of metadata. Undefined for the endpoint. */
+function addRateLimited(origin: string | undefined, diagnosis: Diagnosis): void {
+  const { reached, isOpen, needsSignIn } = diagnosis;
   diagnosis.add({
     id: "rate-limited",
-    step: "endpoint",
-    severity: isOpen ? "degrades" : "breaks",
+    step: origin === undefined ? "endpoint" : reached,
+    severity: isOpen || needsSignIn ? "degrades" : "breaks",
     fault: "configuration",
-    what: `The server accepts no more requests for now (HTTP 429), so the doctor stopped at the step ${reached}.`,
-    fix: "Raise the limit for new sessions, or wait for the time in Retry-After and run the doctor again.",
+    what: `${origin ?? "The server"} accepts no more requests for now (HTTP 429), so the doctor stopped at the step ${reached}.`,
+    fix: "Raise the limit, or wait for the time in Retry-After and run the doctor again.",
   });
 }
 
@@ -111,7 +112,7 @@ async function recognize(line: Line, diagnosis: Diagnosis): Promise<void> {
   diagnosis.isOurs = reasonOf(answer) !== undefined;
 }
 
-/** Whether a response asks for a token, or refuses the one that was sent. */
+/** Whether a response asks for a token, or refuses the token that was sent. */
 function isRefusal(answer: Exchange): boolean {
   return answer.status === 401 || (answer.status === 403 && answer.headers.has("www-authenticate"));
 }

@@ -96,7 +96,7 @@ async function readList(
     bytes += bytesOf(page);
     if (cursors.has(cursor) || cursors.size >= PAGES_MAX || bytes > LIST_BYTES_MAX) {
       const why = cursors.has(cursor)
-        ? "a cursor comes twice"
+        ? "a cursor is repeated"
         : bytes > LIST_BYTES_MAX
           ? `it is larger than ${LIST_BYTES_MAX / 1024 / 1024} MiB`
           : `it has more than ${PAGES_MAX} pages`;

@@ -1,4 +1,4 @@
-import type { HostName } from "../../host-profiles/profiles.ts";
+import type { HostName } from "../../host-profiles/profile.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
 
 /** The options of `doctor`. */

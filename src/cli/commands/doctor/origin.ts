@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { oneLine } from "../../terminal/terminal.ts";
 import { initialize, type Line, toConversation } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { describeExchange, type Exchange, exchange, isExchange } from "./exchange.ts";
@@ -31,7 +32,13 @@ export async function checkOrigin(line: Line, origin: string, first: Exchange, d
   const preflight = await exchange(line, { method: "OPTIONS", headers: { Origin: origin, ...asked } });
   const allowed = isExchange(preflight) ? preflight.headers.get("access-control-allow-origin") : null;
   if (!isExchange(preflight) || preflight.status >= 300 || !admits(allowed, origin)) {
-    const what = `Browsers do not let pages of ${origin} call the server: the preflight gets ${describeExchange(preflight)}${allowed === null ? " without Access-Control-Allow-Origin" : ""}.`;
+    const why =
+      allowed === null
+        ? "has no Access-Control-Allow-Origin"
+        : admits(allowed, origin)
+          ? "has a status that is not 2xx"
+          : `allows only ${oneLine(allowed)}`;
+    const what = `Browsers do not let pages of ${origin} call the server, because the response to the preflight ${why}: ${describeExchange(preflight)}.`;
     const fix = `Respond to OPTIONS without a token, with Access-Control-Allow-Origin: ${origin}.`;
     diagnosis.add({ ...BASE, id: "cors-preflight", what, fix, ours });
     return;

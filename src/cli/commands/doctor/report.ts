@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { HostName } from "../../host-profiles/profiles.ts";
+import type { HostName } from "../../host-profiles/profile.ts";
 import { PROFILES, titleOf } from "../../host-profiles/profiles.ts";
 import { redactText, withoutGiven } from "../../terminal/redact.ts";
 import { clean, counted, oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";
 import type { Diagnosis, Finding, Severity } from "./diagnosis.ts";
 
-/** What a host experiences. */
+/** The result for one host. */
 export interface HostOutcome {
   readonly host: HostName;
   readonly title: string;
@@ -41,7 +41,7 @@ export function breaksApart({ severity, hosts }: Finding): boolean {
   return severity === "breaks" && hosts.length === 0;
 }
 
-/** The names of what is reported after the hosts. */
+/** The titles of findings that are not about hosts. */
 const APART_TITLES = { origin: "Web page", call: "Call", project: "Project" } as const;
 
 const PAINTS: Readonly<Record<Severity, (paint: Paint, text: string) => string>> = {
@@ -62,7 +62,9 @@ export function printReport(diagnosis: Diagnosis, outcomes: readonly HostOutcome
   if (diagnosis.toolsSize !== undefined) terminal.print(out.dim(`tools/list: ${diagnosis.toolsSize}`));
   const { findings } = diagnosis;
   for (const finding of findings) printFinding(finding, outcomes.length, terminal);
-  if (findings.length === 0) terminal.print(out.green("No faults found."));
+  if (findings.length > 0) return;
+  const isUnchecked = outcomes.every(({ outcome }) => outcome === "unreachable");
+  terminal.print(isUnchecked ? "No faults found, but none of these hosts was checked." : out.green("No faults found."));
 }
 
 function describe({ outcome, step, finding, degraded }: HostOutcome, out: Paint): string {
@@ -74,13 +76,14 @@ function describe({ outcome, step, finding, degraded }: HostOutcome, out: Paint)
 }
 
 function printFinding(finding: Finding, hostCount: number, { print, out }: Terminal): void {
-  const { id, step, severity, fault, hosts, what, fix, source } = finding;
+  const { id, step, severity, fault, hosts, notKnown, what, fix, source } = finding;
   print("");
   print(`${PAINTS[severity](out, severity)} ${out.bold(id)} ${out.dim(`(${step}; fault of the ${fault})`)}`);
   print(`  ${shown(what)}`);
   for (const [index, text] of fix.split("\n").entries()) print(`  ${index === 0 ? "→ " : "    "}${shown(text)}`);
   const isAll = [0, hostCount, PROFILES.length].includes(hosts.length);
   if (!isAll) print(out.dim(`  Hosts: ${hosts.map(titleOf).join(", ")}`));
+  if (notKnown) print(out.dim(`  Not known, and assumed from the specification: ${notKnown.map(titleOf).join(", ")}`));
   if (source) print(out.dim(`  Source: ${source.url} (${source.date})`));
 }
 

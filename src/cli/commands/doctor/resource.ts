@@ -9,6 +9,7 @@ import { findObject, type Net, request } from "../../../client/oauth/guard.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { PROFILES } from "../../host-profiles/profiles.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { throwIfLimited } from "./exchange.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
@@ -17,11 +18,11 @@ const BASE = { step: "sign-in", severity: "breaks", fault: "server" } as const;
 /** The metadata, and where it was found. */
 export interface FoundMetadata {
   readonly metadata: JsonObject | undefined;
-  /** Whether the metadata is at one of the well-known places. */
+  /** Whether the metadata is at one of the well-known locations. */
   readonly isWellKnown: boolean;
 }
 
-/** Reads the metadata at all of its places, and adds what is wrong with the places. */
+/** Reads the metadata at all its locations, and adds what is wrong with the locations. */
 export async function findMetadata(
   net: Net,
   announced: string | undefined,
@@ -71,7 +72,8 @@ async function read(net: Net, place: string): Promise<JsonObject | undefined> {
   try {
     const response = await request(net, "The metadata of the MCP server", place);
     return response.ok ? await findObject(response) : undefined;
-  } catch {
+  } catch (error) {
+    throwIfLimited(error);
     // An address that cannot be requested has no metadata. The caller reports that.
     return undefined;
   }
@@ -107,7 +109,10 @@ function withoutHash({ origin, pathname, search }: URL): string {
 async function addMissing(net: Net, diagnosis: Diagnosis): Promise<void> {
   const isOld = await discoverIssuer(net, net.server.origin, false).then(
     () => true,
-    () => false,
+    (error) => {
+      throwIfLimited(error);
+      return false;
+    },
   );
   diagnosis.add({
     ...BASE,

@@ -5,10 +5,12 @@
  */
 import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
-import { PROFILES } from "../../host-profiles/profiles.ts";
+import { HOST_NAMES } from "../../host-profiles/profile.ts";
+import { hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import { ACCEPT, type Conversation, initialize, type Line, post, toConversation } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import { describeExchange, isExchange } from "./exchange.ts";
+import { errorOf, reasonOf } from "./endpoint.ts";
+import { describeExchange, type Exchange, isExchange } from "./exchange.ts";
 
 const HANDSHAKE = { step: "handshake", severity: "breaks", fault: "server" } as const;
 const SESSION = { step: "session", severity: "breaks", fault: "server" } as const;
@@ -26,14 +28,18 @@ export async function checkHandshake(conversation: Conversation, diagnosis: Diag
     diagnosis.add({
       ...HANDSHAKE,
       id: "version-unknown",
-      what: `The server chooses the protocol version ${JSON.stringify(version)}, which no released client knows.`,
-      fix: "Choose the version that the client offers, or the newest released one that the server supports.",
+      what: `The server chooses the protocol version ${JSON.stringify(version)}, which no released client supports.`,
+      fix: "Choose the version that the client offers, or the newest released version that the server supports.",
     });
     return false;
   }
   await checkAccepts(line, diagnosis);
   if (!(await checkVersionHeader(conversation, diagnosis))) return false;
   const notified = await conversation.notify("notifications/initialized");
+  if (isExchange(notified) && lacksSession(notified)) {
+    addSessionRemoved(conversation, notified, diagnosis);
+    return false;
+  }
   if (!isExchange(notified) || notified.status >= 300) {
     const isSignIn = isExchange(notified) && (notified.status === 401 || notified.status === 403);
     diagnosis.add({
@@ -45,6 +51,26 @@ export async function checkHandshake(conversation: Conversation, diagnosis: Diag
     return !isSignIn;
   }
   return true;
+}
+
+/** Whether a response says that the request had no session id. */
+function lacksSession(answer: Exchange): boolean {
+  const message = String(errorOf(answer)?.message ?? "");
+  return reasonOf(answer) === "session-missing" || /\bmcp-session-id\b.{0,40}\b(?:missing|required)\b/i.test(message);
+}
+
+function addSessionRemoved({ sessionId }: Conversation, notified: Exchange, diagnosis: Diagnosis): void {
+  const fact =
+    sessionId === undefined
+      ? "The server requires a session id, but the response to initialize does not contain one"
+      : "The server does not receive the header Mcp-Session-Id that the client sends";
+  diagnosis.add({
+    ...HANDSHAKE,
+    id: "session-removed",
+    fault: "network",
+    what: `${fact}: ${describeExchange(notified)}. A proxy may remove the header.`,
+    fix: "Let the proxy forward the header Mcp-Session-Id in requests and responses.",
+  });
 }
 
 /** Sends the `Accept` header of each host whose order of media types differs. */
@@ -137,7 +163,9 @@ async function checkUnknownSession(conversation: Conversation, diagnosis: Diagno
     id: "session-404",
     severity: isSignIn ? "breaks" : "degrades",
     hosts: PROFILES.filter((each) => !recovering.includes(each)).map(({ name }) => name),
-    what: `An unknown session gets ${describeExchange(answer)} in place of 404, so clients ${isSignIn ? "ask users to sign in again" : "do not open a new session after a restart of the server"}.`,
+    // What hosts do after a 401 for a session has no published source.
+    notKnown: isSignIn ? HOST_NAMES : hostsWithout("replacesSessionOn"),
+    what: `An unknown session gets ${describeExchange(answer)} instead of 404, so clients ${isSignIn ? "ask users to sign in again" : "do not open a new session after a restart of the server"}.`,
     fix: "Respond with 404 to a session id that the server does not know.",
   });
 }

@@ -12,7 +12,7 @@ import { PROFILES } from "../../host-profiles/profiles.ts";
 import { untilInterrupted } from "../../terminal/signals.ts";
 import type { Line } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Exchange, fetchMetadata, throwIfLimited } from "./exchange.ts";
 import { checkResource, findMetadata } from "./resource.ts";
 
 /** The metadata of an authorization server. */
@@ -48,7 +48,7 @@ export async function checkSignIn(line: Line, refused: Exchange, diagnosis: Diag
       ...BASE,
       id: "challenge-missing",
       severity: metadata && isWellKnown ? "degrades" : "breaks",
-      what: "The 401 has no WWW-Authenticate header with the scheme Bearer, which tells clients where to sign in.",
+      what: "The 401 has no WWW-Authenticate header with the scheme Bearer, from which clients find out where to sign in.",
       fix: 'Send WWW-Authenticate: Bearer resource_metadata="https://.../.well-known/oauth-protected-resource/...".',
       ours: "Use bearer() of mcp-edge/worker/auth in the option use of edge(), which sends it.",
     });
@@ -79,7 +79,7 @@ function netFor({ signal, timeoutMs }: Line, server: URL): Net {
     server,
     fetch: (url, init) => {
       const signals = init?.signal ? [signal, init.signal] : [signal];
-      return fetch(url, { ...init, signal: AbortSignal.any(signals) });
+      return fetchMetadata(url, { ...init, signal: AbortSignal.any(signals) }, signal);
     },
     timeoutMs,
     resolve: (name) => untilInterrupted(resolveHost(name), signal),
@@ -114,6 +114,7 @@ async function readIssuer(net: Net, issuer: string, diagnosis: Diagnosis): Promi
   try {
     return await discoverIssuer(net, issuer, false);
   } catch (error) {
+    throwIfLimited(error);
     const isMismatch = error instanceof OAuthError && error.reason === "issuer-mismatch";
     const what = error instanceof Error ? error.message : String(error);
     const fix = isMismatch

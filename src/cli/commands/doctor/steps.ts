@@ -1,5 +1,5 @@
 /**
- * The order of the steps. An exception in one step does not end the others.
+ * The order of the steps. An exception in one step does not end the other steps.
  *
  * @module
  */

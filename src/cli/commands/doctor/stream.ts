@@ -6,7 +6,8 @@
 import { PROFILES } from "../../host-profiles/profiles.ts";
 import type { Conversation } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import { describeExchange, isExchange } from "./exchange.ts";
+import { explainHost } from "./endpoint.ts";
+import { describeExchange, type Exchange, isExchange } from "./exchange.ts";
 
 /** How long the headers of a stream may take, in milliseconds. A proxy that holds them back sends them with the first event. */
 const HEADERS_MS = 5_000;
@@ -28,20 +29,31 @@ export async function checkStream(conversation: Conversation, diagnosis: Diagnos
     return;
   }
   const isStream = answer.status === 200 && answer.mediaType === "text/event-stream";
-  if (!isStream && answer.status !== 405) {
-    const strict = PROFILES.filter(({ requiresStreamOr405 }) => requiresStreamOr405?.value);
-    const [known] = strict;
-    diagnosis.add({
-      ...BASE,
-      id: "stream-refused",
-      fault: "server",
-      hosts: strict.map(({ name }) => name),
-      what: `GET returns ${describeExchange(answer)} in place of a stream or 405, so the host connects again and again.`,
-      fix: "Respond to GET with text/event-stream, or with 405 if the server sends no notifications.",
-      ...(known?.requiresStreamOr405 ? { source: known.requiresStreamOr405.source } : {}),
-    });
-  }
   if (isStream) await checkResumption(conversation, diagnosis);
+  else if (answer.status !== 405) addRefused(conversation, answer, diagnosis);
+}
+
+function addRefused({ line }: Conversation, answer: Exchange, diagnosis: Diagnosis): void {
+  const aboutHost = explainHost(line, answer);
+  if (aboutHost) {
+    const what = `${aboutHost.what} Only GET is refused, so calls succeed, but notifications do not arrive.`;
+    diagnosis.add({ ...aboutHost, ...BASE, what });
+    return;
+  }
+  const strict = PROFILES.filter(({ requiresStreamOr405 }) => requiresStreamOr405?.value);
+  const [known] = strict;
+  // mcp-edge accepts the Accept header that was sent.
+  const isChanged = diagnosis.isOurs && answer.status === 406;
+  diagnosis.add({
+    ...BASE,
+    id: "stream-refused",
+    fault: isChanged ? "network" : "server",
+    hosts: strict.map(({ name }) => name),
+    what: `GET returns ${describeExchange(answer)} instead of a stream or 405, so the host reconnects again and again.`,
+    fix: "Respond to GET with text/event-stream, or with 405 if the server does not send notifications.",
+    ours: isChanged ? "Let the proxy forward the header Accept unchanged." : undefined,
+    ...(known?.requiresStreamOr405 ? { source: known.requiresStreamOr405.source } : {}),
+  });
 }
 
 async function checkResumption(conversation: Conversation, diagnosis: Diagnosis): Promise<void> {

@@ -5,7 +5,8 @@
  */
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import { describeExchange, type Exchange } from "./exchange.ts";
+import { reasonOf } from "./endpoint.ts";
+import { describeExchange, type Exchange, withoutPeriod } from "./exchange.ts";
 import { listScopes, readBearer, type SignIn, words } from "./sign-in.ts";
 
 const BASE = { step: "token", severity: "breaks", fault: "configuration" } as const;
@@ -43,7 +44,7 @@ export function explainRefused(token: string, refused: Exchange, signIn: SignIn,
   }
   const early = [nbf, iat].find((each) => typeof each === "number" && each > nowS + TOLERANCE_S) as number | undefined;
   if (early !== undefined) {
-    const what = `The token is valid only in ${Math.round(early - nowS)} s: the clock of its issuer is ahead.`;
+    const what = `The token becomes valid only in ${Math.round(early - nowS)} s, so the clock of its issuer is ahead.`;
     diagnosis.add({ ...BASE, id: "token-early", what, fix: "Synchronize the clock of the authorization server." });
   }
   if (typeof iss === "string" && signIn.issuers.length > 0 && !signIn.issuers.includes(iss)) {
@@ -57,12 +58,22 @@ export function explainRefused(token: string, refused: Exchange, signIn: SignIn,
   }
   checkAudience(claims, signIn, diagnosis);
   if (diagnosis.findings.length > before) return;
-  const described = readBearer(refused)?.error_description ?? describeExchange(refused);
+  const described = withoutPeriod(readBearer(refused)?.error_description ?? describeExchange(refused));
+  if (reasonOf(refused) === "unauthorized" || /\bmissing authorization\b/i.test(described)) {
+    diagnosis.add({
+      ...BASE,
+      fault: "network",
+      id: "token-removed",
+      what: `The server responds as if the request had no token: ${described}. A proxy may remove the header Authorization.`,
+      fix: "Let the proxy forward the header Authorization.",
+    });
+    return;
+  }
   diagnosis.add({
     ...BASE,
     fault: "server",
     id: "token-refused",
-    what: `The server refuses the token (${described}), although nothing in it explains why.`,
+    what: `The server refuses the token, although nothing in it explains why: ${described}.`,
     fix: "Look at the log of the server: the signature, the keys of the issuer, or a revoked token.",
   });
 }
@@ -132,7 +143,7 @@ export function addLate(method: string, refused: Exchange, diagnosis: Diagnosis)
     ...BASE,
     fault: "server",
     id: "token-late",
-    what: `initialize succeeds, and ${method} is refused: ${describeExchange(refused)}. The host shows a connected server without tools.`,
+    what: `initialize succeeds, but ${method} is refused: ${describeExchange(refused)}. The host shows a connected server without tools.`,
     fix: "Apply the same rules to all requests, and check scopes with 403 and a challenge that names them.",
   });
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Change, Severity } from "../../../lock/changes.ts";
+import { escapeHidden } from "../../../lock/hidden.ts";
 import { oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";
 
 /** The severities, in the order in which changes are printed, with their colours. */
@@ -29,7 +30,9 @@ export function printChanges(changes: readonly Change[], terminal: Terminal): vo
 }
 
 function describe({ kind, name, path, reason }: Change): string {
-  const subject = [kind, oneLine(name, NAME_CHARS_MAX), oneLine(path, TEXT_CHARS_MAX)].filter((part) => part !== "");
+  const subject = [kind, oneLine(escapeHidden(name), NAME_CHARS_MAX), oneLine(path, TEXT_CHARS_MAX)].filter(
+    (part) => part !== "",
+  );
   return `${subject.join(" ")}: ${oneLine(reason, TEXT_CHARS_MAX)}`;
 }
 

@@ -12,7 +12,7 @@ import { findName } from "../../server/target.ts";
 import { redactArguments } from "../../terminal/redact.ts";
 import { printJson } from "../../terminal/show.ts";
 import { countBySeverity, printChanges } from "./changes.ts";
-import { readLockFile } from "./lock-file.ts";
+import { explainLost, readLockFile } from "./lock-file.ts";
 import { readServerContract } from "./server-contract.ts";
 
 /** Options of {@link checkLock}. */
@@ -28,13 +28,15 @@ export async function checkLock(server: string, file: string, options: CheckLock
   return withClient(server, options, noHandlers, async (session) => {
     const { terminal, target } = session;
     const after = await readServerContract(session, options);
-    const changes = compareContracts(before, after);
+    const changes = compareContracts(before.contract, after);
     const counts = countBySeverity(changes);
     if (options.json) printJson(terminal, { server: nameOf(target), file, counts, changes });
     else if (changes.length > 0) printChanges(changes, terminal);
     else terminal.note(`The server matches ${file}.`);
     const isRefused = counts.breaking > 0 || (options.strict === true && changes.length > 0);
     return isRefused ? Exit.contractChanged : Exit.ok;
+  }).catch((error: unknown) => {
+    throw explainLost(error, `The server was not compared with ${file}.`);
   });
 }
 

@@ -8,12 +8,11 @@ import { type Contract, formatContract } from "../../../lock/contract.ts";
 import { parseContract } from "../../../lock/parse-contract.ts";
 import { FILE_BYTES_MAX } from "../../../node/plain-file.ts";
 import { CliError, Exit } from "../../exit.ts";
-import { readText, writeProjectFile } from "../../files/files.ts";
 import { noHandlers, withClient } from "../../server/connection.ts";
 import { containsGiven } from "../../terminal/redact.ts";
 import { counted, oneLine, type Terminal } from "../../terminal/terminal.ts";
 import { printChanges } from "./changes.ts";
-import { readLockFile } from "./lock-file.ts";
+import { explainLost, readLockFile, writeLockFile } from "./lock-file.ts";
 import type { LockCommandOptions } from "./options.ts";
 import { readServerContract } from "./server-contract.ts";
 
@@ -24,7 +23,7 @@ export async function lockServer(server: string, options: LockCommandOptions): P
   return withClient(server, options, noHandlers, async (session) => {
     const { terminal } = session;
     const after = await readServerContract(session, options);
-    const changes = before ? compareContracts(before, after) : [];
+    const changes = before ? compareContracts(before.contract, after) : [];
     if (changes.length > 0) printChanges(changes, terminal);
     if (changes.length > 0 && !update) {
       const text = `${out} differs from the server and was not changed. To accept this, run the same command again with --update.`;
@@ -33,11 +32,13 @@ export async function lockServer(server: string, options: LockCommandOptions): P
     const text = formatContract(after);
     checkText(text, out);
     warnOfTwins(after, terminal);
-    const isNew = readText(out) !== text;
-    if (isNew) writeProjectFile(out, text);
+    const isNew = before?.text !== text;
+    if (isNew) writeLockFile(out, text, before);
     const contents = `${counted(after.tools.length, "tool")}, ${counted(after.prompts.length, "prompt")}, ${counted(after.resources.length, "resource")}, ${counted(after.resourceTemplates.length, "template")}`;
     terminal.note(`${out}: ${contents}${isNew ? "" : " (unchanged)"}`);
     return Exit.ok;
+  }).catch((error: unknown) => {
+    throw explainLost(error, `${out} was not written.`);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from "../../server/options.ts";
 
-/** The name of a lock file, unless another one is given. */
+/** The default name of a lock file. */
 export const LOCK_FILE = "mcp.lock.json";
 
 /** The options of `lock`. */

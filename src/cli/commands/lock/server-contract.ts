@@ -12,7 +12,7 @@ import type { CommandSession } from "../../server/connection.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
 import { redactText } from "../../terminal/redact.ts";
 
-/** The time limit of the request for the metadata of a protected resource, in milliseconds, unless the user gives another one. */
+/** The time limit of the request for the metadata of a protected resource, in milliseconds, unless the user sets another limit. */
 const TIMEOUT_MS = 10_000;
 /** The maximum number of pages of a list, and of characters of all its pages together. */
 const [PAGES_MAX, LIST_CHARS_MAX] = [1_000, 32 * 1024 * 1024];

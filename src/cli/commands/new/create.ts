@@ -5,17 +5,9 @@
  * @module
  */
 import { randomBytes } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { renameWhenFreeSync } from "../../../node/plain-file.ts";
 import { usageError } from "../../exit.ts";
 import { fillIn, type ProjectManifest } from "./fill-in.ts";
 import type { Template } from "./templates.ts";
@@ -59,7 +51,7 @@ export async function createFolder(
     checkFree(folder);
     // Not every operating system can rename a folder to the name of an empty folder.
     if (existsSync(folder)) rmdirSync(folder);
-    renameSync(building, folder);
+    renameWhenFreeSync(building, folder);
   } catch (error) {
     rmSync(building, { recursive: true, force: true, maxRetries: 5 });
     throw error;

@@ -46,6 +46,7 @@ const PLACES: readonly Places[] = [
     ],
   },
   { file: /^(src|test)\/.*\.tsx?$/, patterns: (name) => [new RegExp(`(\\bname: ")${name}(?=")`, "g")] },
+  { file: /^AGENTS\.md$/, patterns: (name) => [new RegExp(`(^# )${name}$`, "m")] },
   {
     file: /^README\.md$/,
     patterns: (name) => [

@@ -4,6 +4,7 @@
  * @module
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { endProgram, findProgram } from "../../../node/program.ts";
 
 /** The outcome of a program. */
 export interface Finished {
@@ -27,14 +28,13 @@ export async function runIn(
   signal: AbortSignal,
 ): Promise<Finished> {
   signal.throwIfAborted();
-  const isWindows = process.platform === "win32";
-  const child = spawn(program, args, {
+  const found = findProgram(program, args, { cwd: folder });
+  const child = spawn(found.command, found.args, {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    // On Windows, npm is a script that needs a shell. No argument comes from the user.
-    shell: isWindows,
+    windowsVerbatimArguments: found.windowsVerbatimArguments,
     // A separate process group, so that all child processes can be killed together.
-    detached: !isWindows,
+    detached: process.platform !== "win32",
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -42,7 +42,7 @@ export async function runIn(
       output = (output + data).slice(-OUTPUT_CHARACTERS_MAX);
     });
   }
-  const stop = () => endGroup(child, isWindows);
+  const stop = () => endGroup(child);
   signal.addEventListener("abort", stop);
   try {
     const isOk = await new Promise<boolean>((resolve) => {
@@ -59,10 +59,10 @@ export async function runIn(
   }
 }
 
-function endGroup(child: ChildProcess, isWindows: boolean): void {
+function endGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null) return;
-  if (isWindows) {
-    spawn("taskkill", ["/pid", String(child.pid), "/t", "/f"]);
+  if (process.platform === "win32") {
+    endProgram(child, "SIGKILL");
     return;
   }
   try {

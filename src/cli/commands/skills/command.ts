@@ -11,7 +11,16 @@ export const skills: CliCommand = {
       .argument("[folder]", "the folder that contains the folders of the skills", "skills")
       .option("-o, --out <file>", "the module to write", "src/skills.ts")
       .option("--check", "only check that the module is up to date")
+      .option(
+        "--install [folder]",
+        "instead, copy the skill that explains mcp-edge to coding agents (default: .claude/skills)",
+      )
       .action(async (folder: string, options: SkillsCommandOptions) => {
+        if (options.install !== undefined) {
+          const { installSkills } = await import("./install.ts");
+          process.exitCode = installSkills(options.install);
+          return;
+        }
         const { writeSkills } = await import("./skills.ts");
         process.exitCode = writeSkills(folder, options);
       }),

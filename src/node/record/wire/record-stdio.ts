@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { RECORDER_PATH } from "../../../recorder/api.ts";
 import { MessageConnection } from "../../../recorder/assemble/message-connection.ts";
+import { endProgram, findProgram } from "../../program.ts";
 import { createRoutes } from "../routes.ts";
 import { readLines } from "./lines.ts";
 import { type WireOptions, WireRecording } from "./recording.ts";
@@ -49,9 +50,12 @@ export async function recordStdio(
   const connection = new MessageConnection(recording.recorder);
   const { command, args, env, cwd } = server;
   for (const value of Object.values(env ?? {})) recording.recorder.redactor.secrets.add(value);
-  const child = spawn(command, [...args], {
+  const environment = { ...process.env, ...env };
+  const program = findProgram(command, args, { cwd, env: environment });
+  const child = spawn(program.command, program.args, {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, ...env },
+    env: environment,
+    windowsVerbatimArguments: program.windowsVerbatimArguments,
     ...(cwd === undefined ? {} : { cwd }),
   });
   const ended = passOn(child, host, connection);
@@ -60,7 +64,7 @@ export async function recordStdio(
   return {
     page: origin + RECORDER_PATH,
     ended,
-    kill: (signal) => child.kill(signal),
+    kill: (signal) => endProgram(child, signal),
     close() {
       connection.end("cut-by-client", Date.now());
       page.close();

@@ -58,8 +58,15 @@ export class ProofsObject implements RoleObject, ProofsRpc {
     const isFirst = this.#rows.size === 0;
     ids.add(id);
     this.#rows.set(endMs, ids);
-    this.#storage.kv.put(toKey(endMs), [...ids].join(""));
-    if (isFirst) await this.#storage.setAlarm(endMs);
+    try {
+      if (isFirst) await this.#storage.setAlarm(endMs);
+      this.#storage.kv.put(toKey(endMs), [...ids].join(""));
+    } catch (error) {
+      // A proof that is not stored counts as unused, so that its request can be repeated.
+      ids.delete(id);
+      if (ids.size === 0) this.#rows.delete(endMs);
+      throw error;
+    }
     return "new";
   }
 

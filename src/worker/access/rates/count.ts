@@ -97,7 +97,13 @@ export async function count(
   }
   if (exact.length + slots.length === 0 || !objects) return undefined;
   const counts = exact.map(({ name, max, perMs, times, overflow }) => ({ name, max, perMs, times, overflow }));
-  const beyond = await objects.call(await findObject(who, env, objects), "count", counts, slots);
+  const object = await findObject(who, env, objects);
+  const ask = () => objects.call(object, "count", counts, slots);
+  // If the storage refuses, the object fails at its first call, and then counts in memory.
+  const beyond = await ask().catch((error: unknown) => {
+    if ((error as { readonly remote?: boolean }).remote) return ask();
+    throw error;
+  });
   if (!beyond) return undefined;
   const found = exact.find((each) => each.name === beyond.name) ?? slots.find((each) => each.kind === beyond.name);
   return { what: found?.what ?? "requests", retryAfterMs: beyond.retryAfterMs };

@@ -6,7 +6,8 @@
  * | `rates` | the counters, by name | at most once a second | with the database, by an alarm, when every counter is at zero |
  *
  * A counter is one number: the time at which it will be at zero if no more requests arrive. If the object is restarted, at
- * most the counts of the last second are lost.
+ * most the counts of the last second are lost. If the storage refuses, requests are counted in memory, and a restart loses
+ * these counts.
  *
  * @module
  */
@@ -52,15 +53,28 @@ const COUNTERS_MAX = 1_000;
 export class RatesObject implements RoleObject, RatesRpc {
   readonly #storage: DurableObjectStorage;
   /** When each counter will be at zero, in milliseconds since 1970. */
-  protected readonly freeAtMs: Map<string, number>;
+  protected readonly freeAtMs = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #hasAlarm: boolean;
+  #hasAlarm = false;
+  #isRead = false;
 
   constructor({ storage }: DurableObjectState) {
     this.#storage = storage;
-    const stored = storage.kv.get<Record<string, number>>(KEY);
-    this.freeAtMs = new Map(Object.entries(stored ?? {}));
+    try {
+      this.#read();
+    } catch (error) {
+      reportRefusal(error);
+    }
+  }
+
+  /** Adds the stored counters to those in memory. */
+  #read(): void {
+    const stored = this.#storage.kv.get<Record<string, number>>(KEY);
+    for (const [name, atMs] of Object.entries(stored ?? {})) {
+      this.freeAtMs.set(name, Math.max(atMs, this.freeAtMs.get(name) ?? 0));
+    }
     this.#hasAlarm = stored !== undefined;
+    this.#isRead = true;
   }
 
   async count(counts: readonly Count[]): Promise<Exceeded | undefined> {
@@ -79,15 +93,17 @@ export class RatesObject implements RoleObject, RatesRpc {
 
   /** Schedules a write of the counters. */
   protected keep(): void {
-    this.#timer ??= setTimeout(() => this.#store(), STORE_MS);
+    // What cannot be stored is stored with the next counts.
+    this.#timer ??= setTimeout(() => void this.#store().catch(reportRefusal), STORE_MS);
   }
 
   async alarm(): Promise<void> {
     this.#hasAlarm = false;
+    if (!this.#isRead) this.#read();
     this.#forget(Date.now());
     // Every address can have its own object, and even an empty database occupies storage.
     if (this.freeAtMs.size === 0) return this.#storage.deleteAll();
-    this.#store();
+    await this.#store();
   }
 
   /**
@@ -115,15 +131,22 @@ export class RatesObject implements RoleObject, RatesRpc {
     for (const [name, atMs] of this.freeAtMs) if (atMs <= nowMs) this.freeAtMs.delete(name);
   }
 
-  #store(): void {
+  async #store(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    if (!this.#isRead) this.#read();
     this.#forget(Date.now());
     // Without an alarm, the database is empty.
     if (this.freeAtMs.size === 0 && !this.#hasAlarm) return;
+    if (!this.#hasAlarm) {
+      // The alarm is set first, because without it the counters would never be deleted.
+      await this.#storage.setAlarm(Math.max(...this.freeAtMs.values()));
+      this.#hasAlarm = true;
+    }
     this.#storage.kv.put(KEY, Object.fromEntries(this.freeAtMs));
-    if (this.#hasAlarm) return;
-    this.#hasAlarm = true;
-    void this.#storage.setAlarm(Math.max(...this.freeAtMs.values()));
   }
+}
+
+function reportRefusal(error: unknown): void {
+  console.error("mcp-edge: requests are counted in memory, because they could not be stored", error);
 }

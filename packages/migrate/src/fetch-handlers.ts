@@ -1,0 +1,225 @@
+/**
+ * Handlers for web requests: `createMcpHandler` of `agents`, of the SDK v2 and of `mcp-handler`; and `serveStdio` of the SDK v2.
+ *
+ * @module
+ */
+import { type CallExpression, Node, type Statement, SyntaxKind } from "ts-morph";
+import type { Migration } from "./context.ts";
+import type { Nested } from "./edits.ts";
+import { dedent, freeName } from "./names.ts";
+import { memberOf, textOf } from "./object-parts.ts";
+import { isIndependentOf, usesOf } from "./scopes.ts";
+import { asFunction, followName, rangeOf, type Unit, unwrap } from "./unit.ts";
+
+/** Options that this kit does not need. */
+const IGNORED = new Set([
+  "route",
+  "legacy",
+  "onerror",
+  "enableJsonResponse",
+  "sessionIdGenerator",
+  "maxDuration",
+  "verboseLogs",
+  "redisUrl",
+  "disableSse",
+]);
+
+/** Migrates every handler of a file. */
+export function migrateFetchHandlers(migration: Migration, unit: Unit): void {
+  for (const call of unit.file.getDescendantsOfKind(SyntaxKind.CallExpression)) {
+    const name = importedName(unit, call.getExpression());
+    if (name === undefined) continue;
+    if (name.imported === "serveStdio") migrateServeStdio(unit, call);
+    if (name.imported === "createMcpHonoApp") replaceApp(unit, call);
+    if (name.imported !== "createMcpHandler" && name.imported !== "default") continue;
+    if (/mcp-handler|mcp-adapter/.test(name.module)) migrateInitializer(migration, unit, call);
+    else if (name.imported === "createMcpHandler") migrateHandler(migration, unit, call);
+  }
+}
+
+function importedName(unit: Unit, callee: Node): { module: string; imported: string } | undefined {
+  if (!Node.isIdentifier(callee)) return undefined;
+  for (const declaration of unit.file.getImportDeclarations()) {
+    const module = declaration.getModuleSpecifierValue();
+    if (!/^(@modelcontextprotocol\/(server|hono)(\/|$)|agents\/mcp|mcp-handler$|@vercel\/mcp-adapter$)/.test(module))
+      continue;
+    if (declaration.getDefaultImport()?.getText() === callee.getText()) return { module, imported: "default" };
+    const found = declaration
+      .getNamedImports()
+      .find((each) => (each.getAliasNode() ?? each.getNameNode()).getText() === callee.getText());
+    if (found) return { module, imported: found.getName() };
+  }
+  return undefined;
+}
+
+/** `serveStdio(createServer)` takes a function in the SDK v2, and the server here. */
+function migrateServeStdio(unit: Unit, call: CallExpression): void {
+  const [source] = call.getArguments();
+  unit.need("mcp-edge/node", "serveStdio");
+  if (source) replaceSource(unit, source);
+}
+
+/** The app with checks of hosts: the endpoint has its own. */
+function replaceApp(unit: Unit, call: CallExpression): void {
+  unit.need("hono", "Hono");
+  unit.replace(call, "new Hono()");
+}
+
+/** Writes the server instead of the function that creates it, if that function has no parameters and is not asynchronous. */
+function replaceSource(unit: Unit, source: Node): void {
+  const value = followName(source);
+  const isFunction =
+    Node.isFunctionDeclaration(value) || Node.isFunctionExpression(value) || Node.isArrowFunction(value);
+  if (!isFunction) return;
+  const parameters = value.getParameters();
+  const used = parameters.filter(
+    (each) => usesOf(each.getNameNode()).length > 0 || !Node.isIdentifier(each.getNameNode()),
+  );
+  if (used.length > 0) {
+    unit.todo(
+      source,
+      "The function gets (request, env, principal) here, and only for HTTP; ctx of a handler has era, auth and env.",
+    );
+    return;
+  }
+  const inPlace = asFunction(source);
+  if (inPlace) {
+    const body = inPlace.getBody();
+    if (Node.isBlock(body)) {
+      unit.replace(source, (nested) => `(${nested(rangeOf(source))})()`);
+      return;
+    }
+    unit.replace(source, (nested) => nested(rangeOf(body)));
+    return;
+  }
+  for (const parameter of parameters) if (parameters.length === 1) unit.replace(parameter, "");
+  unit.replace(source, (nested) => `${value.isAsync() ? "await " : ""}${nested(rangeOf(source))}()`);
+}
+
+function migrateHandler(migration: Migration, unit: Unit, call: CallExpression): void {
+  const [source, options] = call.getArguments();
+  if (!source) return;
+  migration.topics.add("http");
+  const literal = unwrap(options);
+  if (Node.isObjectLiteralExpression(literal)) {
+    for (const property of literal.getProperties()) {
+      const name = Node.isSpreadAssignment(property) ? "..." : property.getName();
+      if (name === "corsOptions")
+        unit.todo(call, "Write allowedOrigins in the options of edge() instead of corsOptions.");
+      else if (!IGNORED.has(name)) unit.todo(call, `The option ${name} has no counterpart in edge().`);
+    }
+  }
+  unit.need("mcp-edge/worker", "edge");
+  replaceSource(unit, source);
+  const path = memberOf(options, "route") ?? routeOf(unit, call);
+  const text = (nested: Nested) => `edge(${nested(rangeOf(source))}${path ? pathText(path, nested) : ""})`;
+  const outer = call.getParent();
+  const isCalled = Node.isCallExpression(outer) && outer.getExpression() === call;
+  const statement = isCalled
+    ? call.getFirstAncestor((each) => Node.isStatement(each) && Node.isSourceFile(each.getParent()))
+    : undefined;
+  if (isCalled) for (const given of outer.getArguments().slice(1, 2)) typeBindings(unit, given);
+  if (isCalled && statement && isIndependentOf(source, statement)) {
+    hoist(unit, call, statement as Statement, text);
+    return;
+  }
+  unit.replace(call, (nested) => `${text(nested)}${isCalled ? ".fetch" : ""}`);
+  const declaration = call.getParentIfKind(SyntaxKind.VariableDeclaration);
+  if (declaration) callFetch(unit, declaration.getNameNode());
+}
+
+/** The bindings are an object for Hono. */
+function typeBindings(unit: Unit, given: Node): void {
+  const type = given.getType();
+  if ((type.isUnknown() || type.isAny()) && !/\.[cm]?jsx?$/.test(unit.path))
+    unit.edits.insert(given.getEnd(), " as object");
+}
+
+/** The path is left out if it is the default. */
+function pathText(path: Node | string, nested: Nested): string {
+  const text = typeof path === "string" ? JSON.stringify(path) : nested(rangeOf(path));
+  return /^["'`]\/mcp["'`]$/.test(text) ? "" : `, { path: ${text} }`;
+}
+
+/** The path of the route that calls the handler, as in `app.all("/mcp", (c) => handler.fetch(c.req.raw))`. */
+function routeOf(unit: Unit, call: CallExpression): string | undefined {
+  const name = call.getParentIfKind(SyntaxKind.VariableDeclaration)?.getName();
+  if (name === undefined) return undefined;
+  for (const each of unit.file.getDescendantsOfKind(SyntaxKind.CallExpression)) {
+    const [path, handler] = each.getArguments();
+    if (Node.isStringLiteral(path) && handler?.getText().includes(`${name}.fetch`)) return path.getLiteralValue();
+  }
+  return undefined;
+}
+
+/** Creates the endpoint once, before the statement that uses it, instead of for each request. */
+function hoist(unit: Unit, call: CallExpression, statement: Statement, text: (nested: Nested) => string): void {
+  const name = freeName(unit, ["app", "mcpApp"]);
+  unit.edits.replace(
+    { start: statement.getStart(), end: statement.getStart() },
+    (nested) => `const ${name} = ${text(nested)};${unit.newline}${unit.newline}`,
+  );
+  unit.replace(call, `${name}.fetch`);
+}
+
+/** Calls of the handler itself become calls of `fetch` of the app. */
+function callFetch(unit: Unit, name: Node): void {
+  if (!Node.isIdentifier(name)) return;
+  for (const reference of usesOf(name)) {
+    const parent = reference.getParent();
+    if (Node.isCallExpression(parent) && parent.getExpression() === reference)
+      unit.edits.insert(reference.getEnd(), ".fetch");
+    const access = parent?.getParent();
+    if (Node.isPropertyAccessExpression(parent) && parent.getName() === "notify" && access) {
+      unit.todo(
+        access,
+        "Notifications to clients are sent by the server: server.resourceUpdated(uri), server.toolsChanged().",
+      );
+    }
+  }
+}
+
+/** `createMcpHandler((server) => { ... }, options)` of `mcp-handler`: the server is created before, and the handler calls the app. */
+function migrateInitializer(migration: Migration, unit: Unit, call: CallExpression): void {
+  const [initialize, options, config] = call.getArguments();
+  const handler = asFunction(unwrap(initialize));
+  const declaration = call.getParentIfKind(SyntaxKind.VariableDeclaration);
+  const statement = call.getFirstAncestor((each) => Node.isStatement(each) && Node.isSourceFile(each.getParent()));
+  const body = handler?.getBody();
+  const parameter = handler?.getParameters()[0];
+  if (!handler || !statement || !Node.isBlock(body) || !Node.isIdentifier(parameter?.getNameNode())) {
+    unit.todo(call, "Create the server with new McpServer(), and serve it with edge(server).");
+    return;
+  }
+  migration.topics.add("http");
+  unit.need("mcp-edge", "McpServer");
+  unit.need("mcp-edge/worker", "edge");
+  const server = parameter.getName();
+  const app = freeName(unit, ["app", "mcpApp"]);
+  const path = pathFor(unit.path, textOf(config, "basePath") ?? textOf(options, "basePath"));
+  const request = declaration && unit.path.endsWith(".js") ? "request" : "request: Request";
+  const statements = body.getStatements();
+  const [first] = statements;
+  const last = statements.at(-1);
+  unit.edits.replace({ start: statement.getStart(), end: statement.getStart() }, (nested) => {
+    const info = memberOf(options, "serverInfo");
+    const instructions = memberOf(options, "instructions");
+    const identity = info ? nested(rangeOf(info)) : '{ name: "mcp-typescript server on vercel", version: "0.1.0" }';
+    const whole = instructions ? `{ ...${identity}, instructions: ${nested(rangeOf(instructions))} }` : identity;
+    const inner = first && last ? nested({ start: first.getStart(), end: last.getEnd() }) : "";
+    const indent = first ? unit.indentAt(first.getStart()) : "";
+    const { newline } = unit;
+    return `const ${server} = new McpServer(${whole});${newline}${newline}${dedent(inner, 1, indent)}${newline}${newline}const ${app} = edge(${server}${path === "/mcp" ? "" : `, { path: ${JSON.stringify(path)} }`});${newline}`;
+  });
+  unit.replace(call, `(${request}) => ${app}.fetch(request)`);
+}
+
+/** The path of a route of Next.js, from the name of its file; otherwise from the option. */
+function pathFor(file: string, base: string | undefined): string {
+  const route = /(?:^|\/)app\/(.*)\/route\.[cm]?[jt]sx?$/.exec(file)?.[1];
+  if (route !== undefined) {
+    const parts = route.split("/").filter((part) => !/^\(.*\)$/.test(part));
+    return `/${parts.map((part) => (/^\[.*\]$/.test(part) ? "mcp" : part)).join("/")}`;
+  }
+  return base === undefined ? "/mcp" : `${base.replace(/\/$/, "")}/mcp`;
+}

@@ -1,0 +1,101 @@
+/**
+ * The public servers that the migration is measured with. Only their names are here: their sources are fetched into a folder outside of
+ * the repository.
+ */
+
+/** One server. */
+export interface PublicServer {
+  /** The folder within the fetched sources. */
+  readonly folder: string;
+  /** The file that starts the server. */
+  readonly entry: string;
+  /** How it is asked: as a process over stdio, or by calling the function `fetch` or `POST` that it exports. */
+  readonly run: "stdio" | "fetch" | "none";
+  /** Arguments of the process. */
+  readonly args?: readonly string[];
+  /** Why it is not asked. */
+  readonly why?: string;
+  /** A folder that belongs to another server of the list. */
+  readonly without?: string;
+  /** Other folders that the server imports, by package. */
+  readonly links?: Readonly<Record<string, string>>;
+}
+
+const AI = "cloudflare+ai/demos";
+const AGENTS = "cloudflare+agents/examples";
+const SDK = "modelcontextprotocol+typescript-sdk/examples";
+const SERVERS = "modelcontextprotocol+servers/src";
+
+const SIGN_IN = "needs a sign-in";
+const OBJECTS = "the old server runs only in its Durable Object";
+
+const demo = (name: string, why: string = SIGN_IN, entry = "src/index.ts"): PublicServer => ({
+  folder: `${AI}/${name}`,
+  entry,
+  run: "none",
+  why,
+});
+
+const example = (name: string): PublicServer => ({
+  folder: `${SDK}/${name}`,
+  entry: "server.ts",
+  run: "stdio",
+  links: { "@mcp-examples/shared": `${SDK}/shared` },
+});
+
+const PORT = "listens at a fixed port";
+
+/** An example of the SDK v1, in a folder of its own, with the package instead of `../../` in its imports. */
+const exampleOfV1 = (name: string, why?: string): PublicServer => ({
+  folder: `modelcontextprotocol+typescript-sdk-v1/examples/${name}`,
+  entry: "server.ts",
+  ...(why === undefined ? { run: "stdio" } : { run: "none", why }),
+});
+
+/** Not in the list: clients, Python, and servers of which the example is the part that has no counterpart, such as custom transports. */
+export const PUBLIC_SERVERS: readonly PublicServer[] = [
+  demo("mcp-server-bearer-auth"),
+  demo("mcp-slack-oauth"),
+  demo("mcp-stytch-b2b-okr-manager", SIGN_IN, "api/index.ts"),
+  demo("mcp-stytch-consumer-todo-list", SIGN_IN, "api/index.ts"),
+  demo("remote-mcp-auth0/mcp-auth0-oidc"),
+  demo("remote-mcp-authkit"),
+  { folder: `${AI}/remote-mcp-authless`, entry: "src/index.ts", run: "fetch" },
+  demo("remote-mcp-cf-access"),
+  demo("remote-mcp-cf-access-self-hosted"),
+  demo("remote-mcp-github-oauth"),
+  demo("remote-mcp-google-oauth"),
+  demo("remote-mcp-logto"),
+  demo("remote-mcp-server"),
+  demo("remote-mcp-server-autorag"),
+  demo("remote-mcp-server-descope-auth"),
+  { folder: `${AGENTS}/mcp-worker`, entry: "src/server.ts", run: "fetch" },
+  { folder: `${AGENTS}/mcp-server`, entry: "src/index.ts", run: "fetch" },
+  { folder: `${AGENTS}/mcp-worker-authenticated`, entry: "src/server.ts", run: "none", why: SIGN_IN },
+  { folder: `${AGENTS}/mcp`, entry: "src/server.ts", run: "none", why: OBJECTS },
+  { folder: `${SERVERS}/memory`, entry: "index.ts", run: "stdio" },
+  { folder: `${SERVERS}/filesystem`, entry: "index.ts", run: "stdio", args: ["FOLDER"] },
+  { folder: `${SERVERS}/sequentialthinking`, entry: "index.ts", run: "stdio" },
+  { folder: `${SERVERS}/everything`, entry: "transports/stdio.ts", run: "stdio" },
+  example("tools"),
+  example("prompts"),
+  example("resources"),
+  example("dual-era"),
+  example("parallel-calls"),
+  example("schema-validators"),
+  example("streaming"),
+  example("sampling"),
+  example("elicitation"),
+  { folder: "modelcontextprotocol+typescript-sdk/examples/server-quickstart", entry: "src/index.ts", run: "stdio" },
+  { folder: "vercel+mcp-handler/examples", entry: "route.ts", run: "fetch", without: "auth" },
+  { folder: "vercel+mcp-handler/examples/auth", entry: "route.ts", run: "none", why: SIGN_IN },
+  exampleOfV1("mcpServerOutputSchema"),
+  exampleOfV1("progressExample"),
+  exampleOfV1("toolWithSampleServer"),
+  exampleOfV1("simpleStatelessStreamableHttp", PORT),
+  exampleOfV1("jsonResponseStreamableHttp", PORT),
+  exampleOfV1("honoWebStandardStreamableHttp", PORT),
+  exampleOfV1("elicitationFormExample", PORT),
+  exampleOfV1("standaloneSseWithGetStreamableHttp", PORT),
+  exampleOfV1("simpleSseServer", PORT),
+];

@@ -1,0 +1,139 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { migrate } from "../../packages/migrate/src/migrate.ts";
+import { formNames, MIGRATED, migrateText, readForm } from "./forms.ts";
+
+const IMPORT = 'import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";\n';
+
+describe("each form", () => {
+  test.each(formNames())("%s is migrated as recorded, and a second migration does not change it", async (name) => {
+    const files = readForm(name);
+    const { changes } = migrate(files, "0.1.0");
+    for (const { path, after } of changes) await expect(after).toMatchFileSnapshot(join(MIGRATED, name, path));
+    const migrated = files.map((file) => ({
+      path: file.path,
+      text: changes.find(({ path }) => path === file.path)?.after ?? file.text,
+    }));
+    expect(migrate(migrated, "0.1.0").changes).toEqual([]);
+  });
+
+  test("only what has no counterpart has notes", () => {
+    const noted = formNames().filter((name) => migrate(readForm(name), "0.1.0").todos.length > 0);
+    expect(noted).toEqual(["agent-state", "v1-uses"]);
+  });
+});
+
+describe("texts of untrusted projects", () => {
+  test("a file with syntax errors is not changed, and is reported", () => {
+    const { text, outcome } = migrateText(`${IMPORT}const server = new McpServer({ name: "a", version: "1" };`);
+    expect(text).toContain("@modelcontextprotocol/sdk");
+    expect(outcome.skipped).toEqual([{ path: "server.ts", reason: "it has syntax errors" }]);
+  });
+
+  test("a CommonJS module is not changed, and is reported", () => {
+    const { outcome } = migrateText(
+      'const { McpServer } = require("@modelcontextprotocol/sdk/server/mcp.js");',
+      "a.cjs",
+    );
+    expect(outcome.changes).toEqual([]);
+    expect(outcome.skipped).toEqual([expect.objectContaining({ path: "a.cjs" })]);
+  });
+
+  test("a test of the project is not changed, and is reported", () => {
+    const { outcome } = migrateText(`${IMPORT}new McpServer({ name: "a", version: "1" });`, "src/a.test.ts");
+    expect(outcome.changes).toEqual([]);
+    expect(outcome.skipped).toEqual([{ path: "src/a.test.ts", reason: "it is a test" }]);
+  });
+
+  test("CRLF and a byte order mark are kept", () => {
+    const lines = [
+      `\uFEFF${IMPORT.trim()}`,
+      'const server = new McpServer({ name: "a", version: "1" });',
+      'server.tool("t", async () => ({ content: [] }));',
+      "await server.close();",
+      "",
+    ];
+    const { text } = migrateText(lines.join("\r\n"));
+    expect(text.startsWith("\uFEFFimport { McpServer }")).toBe(true);
+    expect(text.replaceAll("\r\n", "")).not.toContain("\n");
+    expect(text).toContain("// TODO(mcp-edge): ");
+  });
+
+  test("members called __proto__ and constructor stay members", () => {
+    const { text } = migrateText(
+      `${IMPORT}import { z } from "zod";\nconst server = new McpServer({ name: "a", version: "1" });\nserver.registerTool("t", { ["__proto__"]: 1, constructor: 2, inputSchema: { __proto__: z.string(), toString: z.string() } } as never, async (args, extra) => ({ content: [], hasOwnProperty: extra.constructor }));`,
+    );
+    expect(text).toContain("constructor: 2, input: z.object({ __proto__: z.string(), toString: z.string() })");
+  });
+
+  test("the text of a template string is not changed, even if it looks like code", () => {
+    const inside =
+      '`\n    this.server.tool("x", {})\n        import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"\n`';
+    const { text } = migrateText(
+      `${IMPORT}const server = new McpServer({ name: "a", version: "1" });\nserver.tool("t", ${inside}, async () => ({ content: [] }));`,
+    );
+    expect(text).toContain(`{ description: ${inside} }`);
+  });
+
+  test("JSX is kept, and a server beside it is migrated", () => {
+    const { text } = migrateText(
+      `${IMPORT}export const page = <p className="a">{"tool"}</p>;\nexport const server = new McpServer({ name: "a", version: "1" });\nserver.tool("t", async () => ({ content: [] }));`,
+      "page.tsx",
+    );
+    expect(text).toContain('<p className="a">{"tool"}</p>');
+    expect(text).toContain('server.tool("t", {}, async');
+  });
+
+  test("a client of the SDK is not changed", () => {
+    const text =
+      'import { Client } from "@modelcontextprotocol/sdk/client/index.js";\nnew Client({ name: "a", version: "1" });\n';
+    expect(migrateText(text).outcome.changes).toEqual([]);
+  });
+
+  test("a schema of unknown origin has a note instead of a guess", () => {
+    const { text, outcome } = migrateText(
+      `${IMPORT}import { schema } from "elsewhere";\nexport const server = new McpServer({ name: "a", version: "1" });\nserver.registerTool("t", { inputSchema: schema }, async () => ({ content: [] }));`,
+    );
+    expect(text).toContain("input: schema");
+    expect(outcome.todos).toEqual([
+      expect.objectContaining({ text: expect.stringContaining("It is not known whether") }),
+    ]);
+  });
+});
+
+describe("package.json", () => {
+  const source = {
+    path: "src/server.ts",
+    text: `${IMPORT}import { z } from "zod";\nexport const server = new McpServer({ name: z.string().parse("a"), version: "1" });`,
+  };
+  const migrated = (manifest: string) =>
+    migrate([source, { path: "package.json", text: manifest }], "1.2.3").changes.find(
+      ({ path }) => path === "package.json",
+    )?.after;
+
+  test("dependencies are replaced, and zod becomes new enough", () => {
+    const manifest =
+      '{\n\t"name": "a",\n\t"dependencies": { "@modelcontextprotocol/sdk": "^1.0.0", "zod": "^3.25.0" }\n}\n';
+    expect(migrated(manifest)).toBe(
+      '{\n\t"name": "a",\n\t"dependencies": {\n\t\t"mcp-edge": "^1.2.3",\n\t\t"zod": "^4.6.7"\n\t}\n}\n',
+    );
+  });
+
+  test("a package that is still imported stays", () => {
+    const client = {
+      path: "src/client.ts",
+      text: 'import { Client } from "@modelcontextprotocol/sdk/client/index.js";\nvoid Client;',
+    };
+    const { changes } = migrate(
+      [source, client, { path: "package.json", text: '{"dependencies":{"@modelcontextprotocol/sdk":"1.30.0"}}' }],
+      "1.2.3",
+    );
+    expect(changes.find(({ path }) => path === "package.json")?.after).toContain(
+      '"@modelcontextprotocol/sdk": "1.30.0"',
+    );
+  });
+
+  test("a file that is not JSON is not changed", () => {
+    expect(migrated("{ dependencies: }")).toBeUndefined();
+  });
+});
