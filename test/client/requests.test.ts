@@ -136,7 +136,7 @@ describe.each(PLACES)("a client in $name", (place) => {
 
   test("extends the time limit of a call by progress by default", async () => {
     const { client } = await lab.visit(place);
-    const call = client.callTool("slow", { steps: 8, stepMs: 100 }, { timeoutMs: 500 });
+    const call = client.callTool("slow", { steps: 10, stepMs: 200 }, { timeoutMs: 1_500 });
     expect(await call).toMatchObject({ content: [{ text: "done" }] });
   });
 

@@ -126,7 +126,8 @@ describe("servers in the documentation", () => {
         },
       },
     };
-    const response = await fetch(worker.url("/mcp"), {
+    const [, path = "/mcp"] = (isWhole && /\bedge\(server, \{ path: "([^"]+)"/.exec(source)) || [];
+    const response = await fetch(worker.url(path), {
       method: "POST",
       headers: {
         "Content-Type": "application/json",

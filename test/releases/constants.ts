@@ -12,7 +12,12 @@ const CONSTANTS: Readonly<Record<string, readonly string[]>> = {
   "src/worker/hub/hub-messages.ts": ["CLAIM_HEADER", "OBJECTS_HEADER"],
   "src/worker/once/once-object.ts": ["PRESENT_HEADER", "RUN"],
   "src/worker/sessions/bridge-messages.ts": ["ATTACH_HEADER"],
-  "src/worker/sessions/event-log.ts": ["StreamKind", "EventKind"],
+};
+
+/** The modules whose numbers are stored, by the name of their layout. */
+const NUMBERS: Readonly<Record<string, string>> = {
+  "src/worker/sessions/stream-kind.ts": "StreamKind",
+  "src/worker/sessions/event-kind.ts": "EventKind",
 };
 
 /** The files whose responses to a request for a WebSocket have statuses, by role. */
@@ -32,6 +37,11 @@ export function describeConstants(): Record<string, string> {
       if (value === undefined) throw new Error(`${path} has no constant ${name}.`);
       found[`constant ${name}`] = value.replace(/\s+/g, " ");
     }
+  }
+  for (const [path, name] of Object.entries(NUMBERS)) {
+    const numbers = [...withoutComments(path).matchAll(/export const (\w+) = (\d+)/g)];
+    if (numbers.length === 0) throw new Error(`${path} has no numbers.`);
+    found[`constant ${name}`] = `{ ${numbers.map(([, key, number]) => `${key}: ${number}, `).join("")}} as const`;
   }
   for (const [role, paths] of Object.entries(REFUSALS)) {
     const statuses = paths.flatMap((path) => [...withoutComments(path).matchAll(/\bstatus: (\d+)/g)]);

@@ -14,7 +14,7 @@ import { readState, startBuilds, writeState } from "./state.ts";
 
 ignoreLogs(/^mcp-edge: "tools\/call" "later" failed/);
 ignoreLogs(/^mcp-edge: "\(/);
-ignoreLogs(/^mcp-edge: "tools\/call" "ask" failed .* did not answer the question in time/);
+ignoreLogs(/^mcp-edge: "tools\/call" "ask" failed .* did not answer elicitation\/create in time/);
 
 /** Starts a build with stored data, at the time when it was stored, and returns what no longer works. */
 async function findLostWith(build: string, { kept, state }: Stored): Promise<string[]> {
