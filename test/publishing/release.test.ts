@@ -1,3 +1,4 @@
+// @module-tag long
 /** A release refuses to go on while something is missing. Each test has a small repository of its own. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The documents as a server, on workerd, with clients of each version; and what it does with hostile input. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
