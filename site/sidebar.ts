@@ -29,6 +29,7 @@ export function sectionsOf(files: readonly string[]): Section[] {
       entries: [
         group(
           "Define a server",
+          "resources",
           "questions",
           "tasks",
           "once",

@@ -11,6 +11,7 @@ import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { Brand } from "../look/brand.ts";
 import type { BearerOptions } from "../worker/access/auth/bearer-options.ts";
 import { checkUrl } from "../worker/access/auth/fetch-json.ts";
+import type { ScopesByName } from "../worker/access/auth/needs.ts";
 import type { DpopOptions } from "../worker/access/dpop/index.ts";
 import type { OfferedScope, UserRule } from "./admission.ts";
 import type { KnownClient } from "./clients/clients.ts";
@@ -134,12 +135,12 @@ export function checkServerOptions(options: AuthorizationServerOptions): void {
   if (issuer !== undefined) {
     checkUrl("authorizationServer(): issuer", issuer);
     const { origin } = new URL(issuer);
-    if (issuer !== origin)
-      throw invalid("issuer", `is ${quote(issuer)}; write ${quote(origin)}, with nothing after the host`);
+    if (issuer !== origin) throw invalid("issuer", `is ${quote(issuer)}; write ${quote(origin)}`);
   }
-  const unknown = requiredScopes.find((scope) => !Object.hasOwn(scopes, scope));
-  if (unknown !== undefined)
-    throw invalid("requiredScopes", `contains ${quote(unknown)}, which is not defined in scopes`);
+  const needs: readonly ScopesByName[] = Object.values(options.needs ?? {});
+  const required = [requiredScopes, ...needs.flatMap((each) => Object.values(each))].flat();
+  const unknown = required.find((scope) => !Object.hasOwn(scopes, scope));
+  if (unknown !== undefined) throw invalid("scopes", `lacks ${quote(unknown)}, which requests need`);
   const scheme = redirectSchemes.find((each) => !/^[a-z][a-z\d+.-]*$/.test(each));
   if (scheme !== undefined)
     throw invalid("redirectSchemes", `contains ${quote(scheme)}; write schemes without the colon, such as "cursor"`);

@@ -1,7 +1,7 @@
 /** Combines the options of a test and the Worker's wrangler configuration into options for miniflare. */
 import { dirname, resolve } from "node:path";
 import { type BundleOptions, bundle, bundleControl, type WorkerEntry } from "./bundle.ts";
-import { CLOCK, CONTROL_NAME, TWIN_NAME, WORKER_NAME } from "./names.ts";
+import { CLOCK, CONTROL_NAME, KIT_BINDING, KIT_CLASS, TWIN_NAME, WORKER_NAME } from "./names.ts";
 import { loadWrangler } from "./tools.ts";
 
 /** The Worker to run, and its configuration. Either `wrangler` or `entry` is required. */
@@ -68,10 +68,10 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     ...(worker.durableObjects as Record<string, ObjectDesignator>),
     ...bindings,
   };
-  const additionalUnboundDurableObjects = [
-    ...((worker.additionalUnboundDurableObjects as OwnObject[] | undefined) ?? []),
-    ...unbound,
-  ];
+  const withoutBinding = [...((worker.additionalUnboundDurableObjects as OwnObject[] | undefined) ?? []), ...unbound];
+  // The twin reaches the objects of the first isolate only by bindings.
+  if (options.twin) Object.assign(objects, bindingsOfTwin(withoutBinding, ownObjects(objects)));
+  const additionalUnboundDurableObjects = options.twin ? [] : withoutBinding;
   const own = { ...ownObjects(objects), ...byClass(additionalUnboundDurableObjects) };
   const classes = new Map(
     Object.entries(own).flatMap(([name, { className }]): [string, string][] => [
@@ -100,9 +100,6 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     bindings: { ...(worker.bindings as object), ...options.bindings },
     ...(outbound ? { outboundService: outbound } : {}),
   };
-  if (options.twin && additionalUnboundDurableObjects.length > 0) {
-    throw new Error("startWorker({ twin: true }) needs bindings: write `objects` as { BINDING: className }.");
-  }
   const shared = mapValues(ownObjects(objects), (target) => ({ ...target, scriptName: WORKER_NAME }));
   const clocks = options.twin ? [WORKER_NAME, TWIN_NAME] : [WORKER_NAME];
   const control = {
@@ -174,6 +171,28 @@ function ownObjects(objects: Record<string, ObjectDesignator>): Record<string, O
 
 function byClass(objects: readonly OwnObject[]): Record<string, OwnObject> {
   return Object.fromEntries(objects.map((each) => [each.className, each]));
+}
+
+/**
+ * Returns a binding for each class that has none. The name is known only for the class of the kit.
+ *
+ * @param bound The classes that have bindings.
+ */
+function bindingsOfTwin(
+  objects: readonly OwnObject[],
+  bound: Readonly<Record<string, OwnObject>>,
+): Record<string, OwnObject> {
+  const known = new Set(Object.values(bound).map(({ className }) => className));
+  const missing = objects.filter(({ className }) => !known.has(className));
+  const unknown = missing.find(({ className }) => className !== KIT_CLASS);
+  if (unknown) {
+    const { className } = unknown;
+    const text = `startWorker({ twin: true }): the class ${className} has no binding, by which both isolates would use the same objects. Add`;
+    throw new Error(
+      `${text} [[durable_objects.bindings]] to the configuration file, or objects: { BINDING: "${className}" }.`,
+    );
+  }
+  return Object.fromEntries(missing.map((each) => [KIT_BINDING, each]));
 }
 
 function withTwin(first: Legacy, shared: Legacy): Legacy[] {

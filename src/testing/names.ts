@@ -10,3 +10,7 @@ export const CONTROL_NAME = "mcp-edge-testing";
 export const CLOCK = "McpEdgeTestingClock";
 /** The method that the test harness adds to each Durable Object class. */
 export const CONTROL = "__mcpEdgeTesting";
+
+/** The class of the kit's objects, and the binding that the kit looks for, if the options do not name others. */
+export const KIT_CLASS = "McpObject";
+export const KIT_BINDING = "MCP";

@@ -72,7 +72,7 @@ export type ResourceTemplateReader<Env> = (
 
 /** Options that resources and resource templates have in common. */
 export interface CommonResourceOptions {
-  /** The name for programs. @default the URI */
+  /** The name for programs. @default the URI, or the URI template */
   readonly name?: string;
   /** The human-readable name. Sent since 2025-06-18. */
   readonly title?: string;
