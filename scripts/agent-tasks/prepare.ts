@@ -29,7 +29,7 @@ export interface Preparation {
 
 /** What docs/for-agents.md installs. */
 const DEPENDENCIES = ["zod"];
-const DEV_DEPENDENCIES = ["wrangler@^4.155.0", "typescript", "vitest", "node@24"];
+const DEV_DEPENDENCIES = ["wrangler@^4.155.0", "typescript", "@types/node", "vitest", "node@24"];
 
 /** Creates the folders, and prints what they are. Packages are installed once, and copied. */
 export function prepare({ tasks, folders, start, tarball }: Preparation): void {
@@ -77,7 +77,13 @@ function install(folder: string, tarball: string): void {
     execFileSync("npm", args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
   const quietly = ["--no-audit", "--no-fund", "--prefer-offline"];
   npm("init", "-y");
-  npm("pkg", "set", "type=module", "scripts.start=mcp-edge dev", "scripts.test=vitest run");
+  npm(
+    "pkg",
+    "set",
+    "type=module",
+    "scripts.start=mcp-edge dev",
+    "scripts.test=vitest run --testTimeout 60000 --hookTimeout 60000",
+  );
   npm("install", ...quietly, `./${tarball}`, ...DEPENDENCIES);
   npm("install", ...quietly, "--save-dev", ...DEV_DEPENDENCIES);
 }

@@ -104,7 +104,7 @@ function problemOf({ title, status, failureMessages = [] }: Assertion): string {
 const tests = blocks.filter(({ text }) => text.includes('from "vitest"'));
 /** Tests of a Worker that their document prints, too. */
 const ofOwnWorker = (marker: string) => (block: Block) => block.text.includes(marker);
-const isProtected = ofOwnWorker("JWKS");
+const isProtected = ofOwnWorker("https://tokens.example.com");
 const isTemperature = ofOwnWorker("to_celsius");
 
 test("the tests of a server without authorization pass as printed", { timeout: 900_000 }, () => {
