@@ -12,7 +12,7 @@ import {
   TIMER,
   TIMER_OR_ZERO,
 } from "../../core/protocol/option-ranges.ts";
-import { isVersion } from "../../core/protocol/spoken-versions.ts";
+import { findSpoken } from "../../core/protocol/spoken-versions.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { ClientOptions } from "./options.ts";
 
@@ -79,7 +79,7 @@ export async function checkClientOptions(options: ClientOptions): Promise<void> 
     throw (await import("../on-demand.ts")).nameMissing();
   }
   const { protocolVersions: versions } = options;
-  if (versions && !(versions.length > 0 && versions.every(isVersion))) {
+  if (versions && !(versions.length > 0 && versions.every(findSpoken))) {
     throw (await import("../on-demand.ts")).versionsInvalid(versions);
   }
 }

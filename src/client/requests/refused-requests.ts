@@ -1,5 +1,5 @@
 import { KitError } from "../../core/protocol/errors.ts";
-import { isVersion, type MissingMethod, SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
+import { findSpoken, type MissingMethod, SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../basics/errors.ts";
 import type { MissingSupport } from "./missing-support.ts";
 
@@ -41,7 +41,7 @@ export function nameMissing(): KitError {
 
 /** Returns the error for a list of protocol versions that is empty or has an unknown version. It lists the valid names. */
 export function versionsInvalid(names: readonly string[]): KitError {
-  const unknown = names.find((name) => !isVersion(name));
+  const unknown = names.find((name) => !findSpoken(name));
   const problem = unknown === undefined ? "is empty" : `has the unknown version ${JSON.stringify(unknown)}`;
   const known = SPOKEN_VERSIONS.map(({ version }) => version).join(", ");
   return new KitError("options-invalid", `connect(): protocolVersions ${problem}. Use ${known}.`);

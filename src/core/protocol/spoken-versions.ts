@@ -101,7 +101,12 @@ export function speakVersions(names?: readonly string[]): SpokenVersions {
   };
 }
 
-/** Whether a version of this name is in the table. */
-export function isVersion(name: string): boolean {
-  return SPOKEN_VERSIONS.some(({ version }) => version === name);
+/** Returns a version by its name; undefined if the table does not have it. */
+export function findSpoken(name: unknown): SpokenVersion | undefined {
+  return SPOKEN_VERSIONS.find(({ version }) => version === name);
+}
+
+/** Returns the name of the newest version of an era. */
+export function newestOf(era: Era): string {
+  return (SPOKEN_VERSIONS.find((each) => each.era === era) as SpokenVersion).version;
 }
