@@ -14,7 +14,13 @@ export { restoreSession } from "./connection/restore-session.ts";
 export { resumeRequest } from "./connection/resume.ts";
 export { Answering } from "./questions/answering.ts";
 export { checkOutput } from "./requests/check-output.ts";
-export { nameMissing, notHttp, tooManyRounds, toUnsupportedError } from "./requests/refused-requests.ts";
+export {
+  nameMissing,
+  notHttp,
+  tooManyRounds,
+  toUnsupportedError,
+  versionsInvalid,
+} from "./requests/refused-requests.ts";
 export { linkOverHttpSse } from "./transports/http-sse.ts";
 export { PipeOpener } from "./transports/pipe-opener.ts";
 export { toRefusal } from "./transports/refusals.ts";

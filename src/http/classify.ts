@@ -21,7 +21,13 @@ import {
 import { type Envelope, hasEnvelope, readEnvelope, readLogLevel, toClient } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import { nameOfDefinition } from "../core/protocol/methods.ts";
-import { ASSUMED_HTTP_VERSION, type Era, type ServedVersions, type VersionRules } from "../core/protocol/versions.ts";
+import {
+  ASSUMED_HTTP_VERSION,
+  type Era,
+  listNames,
+  type ServedVersions,
+  type VersionRules,
+} from "../core/protocol/versions.ts";
 import { type ClassifyHeaders, decodeHeaderValue } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -178,7 +184,7 @@ function headerVersion(headers: ClassifyHeaders, versions: ServedVersions): Vers
 /** Returns the refusal of a version header that does not name a served legacy version. */
 export function unservedVersion(version: string, versions: ServedVersions): Refusal {
   const served = versions.legacy.length > 0 ? versions.legacy : versions.modern;
-  return { reason: "version-header", version, served: served.map((rules) => rules.version) };
+  return { reason: "version-header", version, served: listNames(served) };
 }
 
 /** Classifies a batch. Only legacy versions have batches. Each invalid member gets its own error later. */

@@ -5,8 +5,8 @@
 
 import { request as open, type RequestOptions } from "node:http";
 import { createParser } from "eventsource-parser";
-import { namesItsVersion, versionsOfHeader } from "../oracle/hints.ts";
-import { ASSUMED_VERSION, MODERN } from "../oracle/methods.ts";
+import { namedVersion, versionsOfHeader } from "../oracle/hints.ts";
+import { ASSUMED_VERSION } from "../oracle/methods.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 
 /** Several values are sent as several header lines. */
@@ -94,7 +94,7 @@ export function observe(oracle: WireOracle, ask: Ask, answer: Answer, about: { a
   const sent = ask.body === undefined ? undefined : parse(new TextDecoder().decode(Buffer.from(ask.body)));
   const legacy = header === undefined ? (about.agreed ?? ASSUMED_VERSION) : versionsOfHeader(header, about.agreed);
   const hint = {
-    version: sent !== undefined && namesItsVersion(sent.value) ? MODERN : legacy,
+    version: namedVersion(sent?.value) ?? legacy,
     scope: `exchange ${nextScope()}`,
     session: headerOf(ask, "mcp-session-id") ?? answer.headers["mcp-session-id"],
     deliberatelyBad: true,

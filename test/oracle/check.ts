@@ -4,7 +4,7 @@
  */
 
 import { unknownFields } from "./known-fields.ts";
-import { findMethod, isModern, isSpecMethod, type MethodRow, type Side, VERSIONS } from "./methods.ts";
+import { findMethod, isModern, isSpecMethod, type MethodRow, MODERN, type Side, VERSIONS } from "./methods.ts";
 import { hasRuntime, runtimeProblems } from "./runtime.ts";
 import { isJson, type Json, type Spec, specOf, step } from "./spec.ts";
 
@@ -34,15 +34,15 @@ export function checkMessage(message: unknown, about: About): string[] {
 const STANDARD_CODES = [-32700, -32600, -32601, -32602, -32603];
 
 /** Codes of the range that MCP reserves (-32020 to -32099), with the definition of the whole response. */
-const TYPED_ERRORS: readonly { code: number; version: string; definition: string }[] = [
-  { code: -32020, version: "2026-07-28", definition: "HeaderMismatchError" },
-  { code: -32021, version: "2026-07-28", definition: "MissingRequiredClientCapabilityError" },
-  { code: -32022, version: "2026-07-28", definition: "UnsupportedProtocolVersionError" },
-  { code: -32042, version: "2025-11-25", definition: "URLElicitationRequiredError" },
+const TYPED_ERRORS: readonly { code: number; versions: readonly string[]; definition: string }[] = [
+  { code: -32020, versions: MODERN, definition: "HeaderMismatchError" },
+  { code: -32021, versions: MODERN, definition: "MissingRequiredClientCapabilityError" },
+  { code: -32022, versions: MODERN, definition: "UnsupportedProtocolVersionError" },
+  { code: -32042, versions: ["2025-11-25"], definition: "URLElicitationRequiredError" },
 ];
 
 /** Versions whose error responses may have no id. `methods.test.ts` compares this with the schemas. */
-export const ID_OPTIONAL_IN_ERRORS: readonly string[] = ["2025-11-25", "2026-07-28"];
+export const ID_OPTIONAL_IN_ERRORS: readonly string[] = ["2025-11-25", ...MODERN];
 
 class Judge {
   readonly problems: string[] = [];
@@ -170,7 +170,7 @@ class Judge {
     this.against(this.named("JSONRPCErrorResponse", "JSONRPCError"), judged);
     const code = isJson(message.error) ? message.error.code : undefined;
     if (typeof code !== "number") return;
-    const typed = TYPED_ERRORS.find((each) => each.code === code && each.version === this.version);
+    const typed = TYPED_ERRORS.find((each) => each.code === code && each.versions.includes(this.version));
     if (typed) this.against(typed.definition, message, false);
     else if (!isAllowedCode(code, this.modern)) this.say(`error code ${code} is not defined in ${this.version}`);
   }
@@ -231,6 +231,6 @@ export function otherSide(side: Side): Side {
 /** Typed codes are checked elsewhere. The rest of JSON-RPC's reserved range may mostly not be used. */
 function isAllowedCode(code: number, modern: boolean): boolean {
   if (code < -32768 || code > -32000 || STANDARD_CODES.includes(code)) return true;
-  // Implementation-defined in legacy versions (-32002 was "resource not found"); removed in 2026-07-28.
+  // Implementation-defined in legacy versions (-32002 was "resource not found"); not allowed in modern ones.
   return code >= -32019 && !modern;
 }

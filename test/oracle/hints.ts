@@ -1,6 +1,6 @@
 /** Hints of a transport about a message, and facts that the message itself contains. */
 
-import { ASSUMED_VERSION, isModern, LEGACY, MODERN, NEWEST_LEGACY, type Side } from "./methods.ts";
+import { ASSUMED_VERSION, isModern, LEGACY, NEWEST, NEWEST_LEGACY, type Side } from "./methods.ts";
 import { isJson, type Json } from "./spec.ts";
 
 /** Facts that the transport knows about a message. All are optional: stdio has none. */
@@ -22,16 +22,21 @@ export interface Hint {
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
 const SHOWN = 600;
 
-/** Whether a request has the modern form, which carries its version. */
-export function namesItsVersion(message: unknown): boolean {
-  if (!isJson(message) || !isJson(message.params) || !isJson(message.params._meta)) return false;
-  return typeof message.params._meta[VERSION_KEY] === "string";
+/**
+ * Returns the version that a message in the modern form names, or the newest version if it names an unknown one. Undefined if the message
+ * does not have the modern form.
+ */
+export function namedVersion(message: unknown): string | undefined {
+  if (!isJson(message) || !isJson(message.params) || !isJson(message.params._meta)) return undefined;
+  const version = message.params._meta[VERSION_KEY];
+  if (typeof version !== "string") return undefined;
+  return isModern(version) ? version : NEWEST;
 }
 
 /** The versions that a header can mean: that version, or any that a server may assume for an unknown name. */
 export function versionsOfHeader(header: string, sessionVersion: string | undefined): readonly string[] {
   if (isLegacy(header) || isModern(header)) return [header];
-  return unique([sessionVersion ?? ASSUMED_VERSION, MODERN, NEWEST_LEGACY]);
+  return unique([sessionVersion ?? ASSUMED_VERSION, NEWEST, NEWEST_LEGACY]);
 }
 
 export function initializeVersion(message: Json): string {

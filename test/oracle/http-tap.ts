@@ -6,8 +6,8 @@
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createParser } from "eventsource-parser";
-import { type Hint, namesItsVersion, versionsOfHeader } from "./hints.ts";
-import { ASSUMED_VERSION, MODERN } from "./methods.ts";
+import { type Hint, namedVersion, versionsOfHeader } from "./hints.ts";
+import { ASSUMED_VERSION } from "./methods.ts";
 import { WireOracle } from "./oracle.ts";
 import { isJson } from "./spec.ts";
 
@@ -247,7 +247,7 @@ export class Judge {
     const version = header === undefined ? (agreed ?? ASSUMED_VERSION) : versionsOfHeader(header, agreed);
     return {
       // A body in the modern form takes precedence over any header.
-      version: namesItsVersion(parse(requestBody)?.value) ? MODERN : version,
+      version: namedVersion(parse(requestBody)?.value) ?? version,
       scope: this.scope,
       session,
       unreadableId: method !== "POST",

@@ -9,9 +9,9 @@ import { isJson, type Json, type Spec, schemaAt, step } from "./spec.ts";
 /** Open by design: the content belongs to its author. */
 const OPEN = new Set(["_meta", "experimental", "extensions", "inputSchema", "outputSchema", "structuredContent"]);
 
-/** Additions of an extension to definitions of the version it extends: tasks can be listened to. */
+/** Additions of an extension to definitions of the versions it extends: tasks can be listened to. */
 const BY_EXTENSION: Readonly<Record<string, readonly string[]>> = {
-  "2026-07-28#/$defs/SubscriptionFilter": ["taskIds"],
+  "#/$defs/SubscriptionFilter": ["taskIds"],
 };
 
 /** Returns each property of `value` that the definition at `pointer` does not have. */
@@ -36,7 +36,7 @@ function inObject(spec: Spec, at: string, schema: Json, value: Json, path: strin
     if (properties !== undefined && Object.hasOwn(properties, key)) {
       return OPEN.has(key) ? [] : unknownFields(spec, step(at, "properties", key), value[key], here);
     }
-    if (BY_EXTENSION[`${spec.version}${at}`]?.includes(key)) return [];
+    if (BY_EXTENSION[at]?.includes(key)) return [];
     if (isJson(rest)) return unknownFields(spec, step(at, "additionalProperties"), value[key], here);
     // A schema without properties (`{ "type": "object" }`) is open.
     if (properties === undefined || rest === true) return [];

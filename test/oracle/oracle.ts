@@ -12,12 +12,12 @@ import {
   isLegacy,
   keyOf,
   list,
-  namesItsVersion,
+  namedVersion,
   shorten,
   tokenOf,
   unique,
 } from "./hints.ts";
-import { MODERN, NEWEST_LEGACY, type Side } from "./methods.ts";
+import { isModern, MODERN, NEWEST_LEGACY, type Side } from "./methods.ts";
 import { isJson, type Json } from "./spec.ts";
 
 export interface Problem {
@@ -162,21 +162,22 @@ export class WireOracle {
     if (!isJson(message)) return this.fallback(hint);
     if (typeof message.method !== "string") return this.responseVersions(from, message, hint);
     if (from === "client") {
-      if (namesItsVersion(message)) return [MODERN];
+      const named = namedVersion(message);
+      if (named !== undefined) return [named];
       if (message.method === "initialize") return [initializeVersion(message)];
       return this.fallback(hint);
     }
     if (hint.version !== undefined) return this.fallback(hint);
     const params = isJson(message.params) ? message.params : {};
     const meta = isJson(params._meta) ? params._meta : {};
-    if (Object.hasOwn(meta, SUBSCRIPTION_KEY)) return [MODERN];
+    if (Object.hasOwn(meta, SUBSCRIPTION_KEY)) return MODERN;
     return this.correlated(message.method, params, hint)?.versions ?? this.openVersions(hint);
   }
 
   private responseVersions(from: Side, message: Json, hint: Hint): readonly string[] {
     const asked = this.requestOf(from, message.id, hint);
     if (asked === undefined) return this.fallback(hint);
-    if (asked.method !== "initialize" || asked.versions.includes(MODERN)) return asked.versions;
+    if (asked.method !== "initialize" || asked.versions.some(isModern)) return asked.versions;
     const agreed = isJson(message.result) ? message.result.protocolVersion : undefined;
     if (typeof agreed === "string" && isLegacy(agreed)) return [agreed];
     // An error for initialize may come from a server that took the request for a modern one because of its header.

@@ -10,7 +10,7 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
-import { MODERN } from "./methods.ts";
+import { NEWEST } from "./methods.ts";
 import { WireOracle } from "./oracle.ts";
 
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT", "SIGHUP"];
@@ -47,7 +47,7 @@ function run(file: string, program: string, programArgs: string[], judgeClient: 
   process.stdin.pipe(child.stdin);
 
   lines(child.stdout, (line, ended) => {
-    if (!ended) oracle.report("the last line has no newline", "server", MODERN, line);
+    if (!ended) oracle.report("the last line has no newline", "server", NEWEST, line);
     const value = parse(line);
     if (value === undefined) oracle.observeUnreadable("server", line);
     else oracle.observe("server", value.json);

@@ -55,11 +55,6 @@ const NEWEST_LEGACY = LEGACY[0] as VersionRules;
 /** The host sets the time limits of its requests. `totalTimeoutMs` keeps its default, in case the host never cancels a request. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
-/** The requests that a server of 2026-07-28 may return as entries of `inputRequests`: those that both eras have. */
-const QUESTIONS: readonly string[] = Object.entries(SERVER_REQUESTS).flatMap(([method, row]) =>
-  "era" in row ? [] : [method],
-);
-
 /** Sends a request of the host to the server. */
 type Forward = (client: Client, params: JsonObject, options: RequestOptions) => Promise<JsonObject>;
 
@@ -281,7 +276,7 @@ export class Relay {
   async #question(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     if (method === "ping") return {};
     const { rules } = this.#host as HostFacts;
-    if (rules.era === "modern" && !QUESTIONS.includes(method)) {
+    if (rules.era === "modern" && !SERVER_REQUESTS.includes(method)) {
       throw new McpError(
         ErrorCode.MethodNotFound,
         `${method} is not a request that a server may send in ${rules.version}.`,

@@ -12,6 +12,7 @@ import {
   TIMER,
   TIMER_OR_ZERO,
 } from "../../core/protocol/option-ranges.ts";
+import { findSpoken } from "../../core/protocol/spoken-versions.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { ClientOptions } from "./options.ts";
 
@@ -76,6 +77,10 @@ export async function checkClientOptions(options: ClientOptions): Promise<void> 
   await check("connect(): ", options, CLIENT_OPTIONS);
   if (typeof options.name !== "string" || typeof options.version !== "string") {
     throw (await import("../on-demand.ts")).nameMissing();
+  }
+  const { protocolVersions: versions } = options;
+  if (versions && !(versions.length > 0 && versions.every(findSpoken))) {
+    throw (await import("../on-demand.ts")).versionsInvalid(versions);
   }
 }
 

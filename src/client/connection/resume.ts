@@ -9,7 +9,7 @@
  */
 import { KitError } from "../../core/protocol/errors.ts";
 import { isRequestId, type JsonObject, type RequestId } from "../../core/protocol/jsonrpc.ts";
-import { SPOKEN_VERSIONS, type SpokenVersion } from "../../core/protocol/spoken-versions.ts";
+import { findSpoken, type SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { ClientLimits } from "../api/options.ts";
 import { Deadline } from "../basics/deadline.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
@@ -73,9 +73,9 @@ export async function resumeRequest(
 /** Reads a token. @throws {KitError} `options-invalid`. The message does not contain the token, which is a secret. */
 function readToken(token: string, target: ConnectTarget): InterruptedRequest {
   const [url, version, sessionId, id, method, lastEventId] = parse(token);
-  const rules = SPOKEN_VERSIONS.find((each) => each.version === version && each.era === "legacy");
+  const rules = findSpoken(version);
   const isToken =
-    rules &&
+    rules?.era === "legacy" &&
     typeof url === "string" &&
     isRequestId(id) &&
     isHeaderValue(method) &&

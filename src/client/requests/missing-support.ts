@@ -11,11 +11,11 @@ export interface MissingSupport {
 /** Returns what a server lacks for a request; undefined if it supports the request. */
 export function findMissingSupport(
   method: string,
-  { era, completionsCapability }: SpokenVersion,
+  { lacks, completionsCapability }: SpokenVersion,
   capabilities: ServerCapabilities,
 ): MissingSupport | undefined {
-  const { era: only = era, capability } = findRequest(method) ?? {};
-  if (only !== era) return {};
+  if (lacks.includes(method)) return {};
+  const { capability } = findRequest(method) ?? {};
   // In versions without the capability "completions", servers support completion without declaring it.
   if (capability === undefined || (capability === "completions" && !completionsCapability)) return undefined;
   const declared = capability

@@ -1,13 +1,10 @@
 import { KitError } from "../../core/protocol/errors.ts";
-import type { RequestsWith } from "../../core/protocol/methods.ts";
-import type { Era } from "../../core/protocol/spoken-versions.ts";
+import { findSpoken, type MissingMethod, SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../basics/errors.ts";
 import type { MissingSupport } from "./missing-support.ts";
 
-type OfOneEra = RequestsWith<{ readonly era: Era }>;
-
-/** The replacements of the methods that only one era has. */
-const INSTEAD: Readonly<Record<OfOneEra, string>> = {
+/** The replacements of the methods that some versions lack. */
+const INSTEAD: Readonly<Record<MissingMethod, string>> = {
   initialize: "connect() has sent it",
   ping: "send server/discover",
   "logging/setLevel": "use client.setLevel()",
@@ -23,7 +20,10 @@ const INSTEAD: Readonly<Record<OfOneEra, string>> = {
 /** Returns the error for a request that the server does not support: `method-missing` or `capability-missing`. */
 export function toUnsupportedError(method: string, version: string, { capability }: MissingSupport): ClientError {
   if (capability === undefined) {
-    return new ClientError("method-missing", `${method} does not exist in ${version}: ${INSTEAD[method as OfOneEra]}.`);
+    return new ClientError(
+      "method-missing",
+      `${method} does not exist in ${version}: ${INSTEAD[method as MissingMethod]}.`,
+    );
   }
   return new ClientError("capability-missing", `The server has not declared "${capability}", which ${method} needs.`);
 }
@@ -37,6 +37,14 @@ export function tooManyRounds(method: string, rounds: number): ClientError {
 /** Returns the error for a client without a name or a version. */
 export function nameMissing(): KitError {
   return new KitError("options-invalid", "connect(): name and version are required.");
+}
+
+/** Returns the error for a list of protocol versions that is empty or has an unknown version. It lists the valid names. */
+export function versionsInvalid(names: readonly string[]): KitError {
+  const unknown = names.find((name) => !findSpoken(name));
+  const problem = unknown === undefined ? "is empty" : `has the unknown version ${JSON.stringify(unknown)}`;
+  const known = SPOKEN_VERSIONS.map(({ version }) => version).join(", ");
+  return new KitError("options-invalid", `connect(): protocolVersions ${problem}. Use ${known}.`);
 }
 
 /** Returns the error for a URL that is not an HTTP URL. */

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/client/tasks: tool calls that run in the background as tasks, in 2026-07-28 (`io.modelcontextprotocol/tasks`) and 2025-11-25.
+ * mcp-edge/client/tasks: tool calls that run in the background as tasks, in the modern era (`io.modelcontextprotocol/tasks`) and 2025-11-25.
  *
  * @example
  * ```ts

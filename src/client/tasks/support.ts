@@ -5,7 +5,7 @@
  * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks, "Capabilities"
  */
 import { isObject } from "../../core/protocol/jsonrpc.ts";
-import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
+import { findSpoken } from "../../core/protocol/spoken-versions.ts";
 import type { ServerFacts, Tool } from "../requests/results.ts";
 
 /** The name of the tasks extension. */
@@ -13,7 +13,7 @@ export const EXTENSION = "io.modelcontextprotocol/tasks";
 
 /** Whether the protocol version uses the tasks extension. */
 export function hasExtension({ protocolVersion }: ServerFacts): boolean {
-  return SPOKEN_VERSIONS.find(({ version }) => version === protocolVersion)?.era === "modern";
+  return findSpoken(protocolVersion)?.era === "modern";
 }
 
 /** Whether the server has declared tasks. */

@@ -116,7 +116,7 @@ export function clientTasks({ onTask, ttlMs }: ClientTasksOptions = {}): ClientE
 }
 
 /**
- * Calls a tool as a task, and resolves as soon as the server has created the task. A server of 2026-07-28 may decide not to create a
+ * Calls a tool as a task, and resolves as soon as the server has created the task. A modern server may decide not to create a
  * task, and a tool of 2025-11-25 might not support tasks. The returned object then already has the result.
  *
  * @param tool The name of a tool, or a tool from a list.

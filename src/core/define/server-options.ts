@@ -93,7 +93,7 @@ export interface ServerOptions<Env> extends Implementation {
   readonly capabilities?: JsonObject;
   /** The protocol versions that the server accepts. @default every version that the kit supports */
   readonly protocolVersions?: readonly string[];
-  /** How long clients of 2026-07-28 may cache the results of each method. @default results are not cached */
+  /** How long modern clients may cache the results of each method. @default results are not cached */
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
   /** Hooks that wrap every request. The first hook is the outermost. */
   readonly around?: readonly AroundHook<Env>[];

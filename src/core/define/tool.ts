@@ -116,7 +116,7 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
   readonly once?: boolean;
   /**
    * Whether a call runs as a task in the background, if `edge()` has `tasks()` and the client supports tasks
-   * (2026-07-28) or requests one (2025-11-25). `forbidden`: never. `optional`: whenever possible; otherwise the call
+   * (in the modern era) or requests one (2025-11-25). `forbidden`: never. `optional`: whenever possible; otherwise the call
    * runs directly. `required`: always; a call that cannot be a task is refused.
    *
    * @default "forbidden"

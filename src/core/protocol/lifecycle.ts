@@ -14,7 +14,7 @@ import { invalidParams, McpError } from "./errors.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { type LoggingLevel, readLevel } from "./logging.ts";
 import * as META from "./meta.ts";
-import type { ServedVersions, VersionRules } from "./versions.ts";
+import { listNames, type ServedVersions, type VersionRules } from "./versions.ts";
 
 /** Returns the `_meta` of a message's params, or an empty object. */
 export function readMeta(params: JsonObject | undefined): JsonObject {
@@ -91,8 +91,8 @@ export function findSender(
  * Returns a -32022 error. `supported` lists only modern versions; the message adds the versions of the handshake.
  */
 export function unsupportedVersion(requested: string, versions: ServedVersions): McpError {
-  const modern = versions.modern.map((rules) => rules.version);
-  const legacy = versions.legacy.map((rules) => rules.version);
+  const modern = listNames(versions.modern);
+  const legacy = listNames(versions.legacy);
   const hint = legacy.length > 0 ? ` By initialize: ${legacy.join(", ")}.` : "";
   return new McpError(
     ErrorCode.UnsupportedProtocolVersion,
@@ -172,7 +172,7 @@ export function getInstructions({ options: { instructions } }: ServerIdentity): 
 }
 
 function noLegacy(versions: ServedVersions): McpError {
-  const modern = versions.modern.map((rules) => rules.version).join(", ");
+  const modern = listNames(versions.modern).join(", ");
   return new McpError(
     ErrorCode.MethodNotFound,
     `This server has no initialize handshake. It serves ${modern}, which each request names in its _meta.`,

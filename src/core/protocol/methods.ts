@@ -9,7 +9,6 @@
  */
 
 import type { JsonObject } from "./jsonrpc.ts";
-import type { Era } from "./spoken-versions.ts";
 
 /**
  * What a request can name. A `reference` is a prompt, a resource or a resource template. A `subscription` is named by the URI
@@ -24,14 +23,8 @@ export type RunKind = "tool" | "prompt" | "resource";
 /** The members of results that hold the entries of lists. */
 export type ListMember = "tools" | "prompts" | "resources" | "resourceTemplates" | "tasks";
 
-/** What is known about a message of either side. */
-interface MessageRow {
-  /** The only era that has the method. Absent if both eras have it. */
-  readonly era?: Era;
-}
-
-/** What is known about a request of a client. */
-export interface RequestRow extends MessageRow {
+/** What is known about a request of a client. `lacks` in the table of versions names the requests that a version does not have. */
+export interface RequestRow {
   /** The capability that a server declares if it serves the method, as a path. Absent if none is needed. */
   readonly capability?: string;
   /** The kind of definition whose handler the request runs. The params name the definition. */
@@ -40,15 +33,15 @@ export interface RequestRow extends MessageRow {
   readonly names?: readonly [kind: TargetKind, member: string];
   /** The member of the result that holds the entries of a list. */
   readonly list?: ListMember;
-  /** Whether the result has a cache hint in 2026-07-28. */
+  /** Whether the result has a cache hint in the modern era. */
   readonly isCacheable?: true;
 }
 
 /** The requests that clients send. */
 export const CLIENT_REQUESTS = {
-  initialize: { era: "legacy" },
-  ping: { era: "legacy" },
-  "server/discover": { era: "modern", isCacheable: true },
+  initialize: {},
+  ping: {},
+  "server/discover": { isCacheable: true },
   "tools/list": { capability: "tools", list: "tools", isCacheable: true },
   "tools/call": { capability: "tools", runs: "tool", names: ["tool", "name"] },
   "prompts/list": { capability: "prompts", list: "prompts", isCacheable: true },
@@ -66,32 +59,25 @@ export const CLIENT_REQUESTS = {
     isCacheable: true,
   },
   "resources/subscribe": {
-    era: "legacy",
     capability: "resources.subscribe",
     names: ["resource", "uri"],
   },
   "resources/unsubscribe": {
-    era: "legacy",
     capability: "resources.subscribe",
     names: ["subscription", "uri"],
   },
-  "subscriptions/listen": { era: "modern", names: ["resource", "notifications"] },
+  "subscriptions/listen": { names: ["resource", "notifications"] },
   "completion/complete": { capability: "completions", names: ["reference", "ref"] },
-  "logging/setLevel": { era: "legacy", capability: "logging" },
+  "logging/setLevel": { capability: "logging" },
   "tasks/get": { names: ["task", "taskId"] },
-  "tasks/result": { era: "legacy", names: ["task", "taskId"] },
+  "tasks/result": { names: ["task", "taskId"] },
   "tasks/cancel": { names: ["task", "taskId"] },
-  "tasks/list": { era: "legacy", list: "tasks" },
-  "tasks/update": { era: "modern", names: ["task", "taskId"] },
+  "tasks/list": { list: "tasks" },
+  "tasks/update": { names: ["task", "taskId"] },
 } as const satisfies Readonly<Record<string, RequestRow>>;
 
-/** The requests that servers send. In 2026-07-28 they are entries of `inputRequests`. */
-export const SERVER_REQUESTS = {
-  ping: { era: "legacy" },
-  "sampling/createMessage": {},
-  "roots/list": {},
-  "elicitation/create": {},
-} as const satisfies Readonly<Record<string, MessageRow>>;
+/** The requests that servers send, except `ping`, which both sides send. In the modern era they are entries of `inputRequests`. */
+export const SERVER_REQUESTS: readonly string[] = ["sampling/createMessage", "roots/list", "elicitation/create"];
 
 /** The notifications of both sides, in either era. */
 export const NOTIFICATIONS: readonly string[] = [
@@ -141,7 +127,7 @@ export function hasEffects(method: string): boolean {
 
 /** Whether the protocol, or its tasks extension, defines a method or a notification. */
 export function isStandard(method: string): boolean {
-  return NOTIFICATIONS.includes(method) || Object.hasOwn({ ...CLIENT_REQUESTS, ...SERVER_REQUESTS }, method);
+  return NOTIFICATIONS.includes(method) || SERVER_REQUESTS.includes(method) || Object.hasOwn(CLIENT_REQUESTS, method);
 }
 
 /** The part of a request that says what it does. */

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { KitError } from "./errors.ts";
+
+import type { RequestName } from "./methods.ts";
 
 /**
  * The kind of a protocol version. `legacy`: clients begin with an `initialize` handshake. `modern`: each request
@@ -20,13 +21,35 @@ export interface SpokenVersion {
   readonly implementationFields: readonly string[];
   /** Whether there is a `completions` capability. Servers of 2024-11-05 serve completions without declaring it. */
   readonly completionsCapability: boolean;
+  /** The requests in the table of methods that the version does not have. */
+  readonly lacks: readonly string[];
 }
+
+const MODERN_METHODS = [
+  "server/discover",
+  "subscriptions/listen",
+  "tasks/update",
+] as const satisfies readonly RequestName[];
+
+const LEGACY_METHODS = [
+  "initialize",
+  "ping",
+  "resources/subscribe",
+  "resources/unsubscribe",
+  "logging/setLevel",
+  "tasks/result",
+  "tasks/list",
+] as const satisfies readonly RequestName[];
+
+/** The name of a request that at least one version does not have. */
+export type MissingMethod = (typeof MODERN_METHODS | typeof LEGACY_METHODS)[number];
 
 export const SPOKEN_2024_11_05: SpokenVersion = {
   version: "2024-11-05",
   era: "legacy",
   implementationFields: ["name", "version"],
   completionsCapability: false,
+  lacks: MODERN_METHODS,
 };
 
 export const SPOKEN_2025_03_26: SpokenVersion = {
@@ -47,7 +70,12 @@ export const SPOKEN_2025_11_25: SpokenVersion = {
   implementationFields: [...SPOKEN_2025_06_18.implementationFields, "description", "websiteUrl", "icons"],
 };
 
-export const SPOKEN_2026_07_28: SpokenVersion = { ...SPOKEN_2025_11_25, version: "2026-07-28", era: "modern" };
+export const SPOKEN_2026_07_28: SpokenVersion = {
+  ...SPOKEN_2025_11_25,
+  version: "2026-07-28",
+  era: "modern",
+  lacks: LEGACY_METHODS,
+};
 
 /** Every version that the kit knows, newest first. */
 export const SPOKEN_VERSIONS: readonly SpokenVersion[] = [
@@ -64,22 +92,21 @@ export interface SpokenVersions {
   readonly modern: readonly SpokenVersion[];
 }
 
-/**
- * Selects versions by their names; all of them if `names` is undefined.
- *
- * @throws {KitError} `options-invalid` when the list is empty or names an unknown version. The message lists the valid
- *   names.
- */
+/** Selects versions by their names; all of them if `names` is undefined. Unknown names are ignored. */
 export function speakVersions(names?: readonly string[]): SpokenVersions {
-  const known = SPOKEN_VERSIONS.map(({ version }) => version);
-  const unknown = names?.find((name) => !known.includes(name));
-  if (unknown !== undefined || names?.length === 0) {
-    const problem = unknown === undefined ? "is empty" : `has the unknown version ${JSON.stringify(unknown)}`;
-    throw new KitError("options-invalid", `connect(): protocolVersions ${problem}. Use ${known.join(", ")}.`);
-  }
   const chosen = SPOKEN_VERSIONS.filter(({ version }) => names?.includes(version) ?? true);
   return {
     legacy: chosen.filter(({ era }) => era === "legacy"),
     modern: chosen.filter(({ era }) => era === "modern"),
   };
+}
+
+/** Returns a version by its name; undefined if the table does not have it. */
+export function findSpoken(name: unknown): SpokenVersion | undefined {
+  return SPOKEN_VERSIONS.find(({ version }) => version === name);
+}
+
+/** Returns the name of the newest version of an era. */
+export function newestOf(era: Era): string {
+  return (SPOKEN_VERSIONS.find((each) => each.era === era) as SpokenVersion).version;
 }

@@ -1,7 +1,7 @@
 /**
  * The table of differences between protocol versions. Other code contains no version strings and reads a property of
  * {@link VersionRules}. A new version is a new row here, which extends a row in the short table that clients use as
- * well.
+ * well. See CONTRIBUTING.md, "A new version of the protocol".
  *
  * @module
  */
@@ -183,8 +183,8 @@ export interface ServedVersions {
  * @throws {RangeError} when the list is empty or names an unknown version. The message lists the valid names.
  */
 export function serveVersions(names?: readonly string[]): ServedVersions {
-  const chosen = names === undefined ? VERSIONS : names.map(knownVersion);
-  if (chosen.length === 0) throw new RangeError(`protocolVersions is empty. Valid versions: ${validNames()}.`);
+  const chosen = names?.map(knownVersion) ?? VERSIONS;
+  if (chosen.length === 0) throw invalidVersions("is empty");
   const newestFirst = [...new Set(chosen)].sort((a, b) => b.index - a.index);
   return {
     legacy: newestFirst.filter((rules) => rules.era === "legacy"),
@@ -195,10 +195,15 @@ export function serveVersions(names?: readonly string[]): ServedVersions {
 
 function knownVersion(name: string): VersionRules {
   const rules = findVersion(name);
-  if (!rules) throw new RangeError(`protocolVersions names ${JSON.stringify(name)}. Valid versions: ${validNames()}.`);
+  if (!rules) throw invalidVersions(`names ${JSON.stringify(name)}`);
   return rules;
 }
 
-function validNames(): string {
-  return VERSIONS.map((rules) => rules.version).join(", ");
+function invalidVersions(problem: string): RangeError {
+  return new RangeError(`protocolVersions ${problem}. Valid versions: ${listNames(VERSIONS).join(", ")}.`);
+}
+
+/** Returns the names of versions, in their order. */
+export function listNames(versions: readonly VersionRules[]): string[] {
+  return versions.map((rules) => rules.version);
 }

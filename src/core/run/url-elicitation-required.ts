@@ -19,7 +19,7 @@ import type { RequestContext } from "./request-context.ts";
 
 /**
  * Thrown by a tool, prompt or resource that can only continue after the user has opened these URLs. Then the client
- * repeats its request. Clients of 2025-11-25 get the error -32042, clients of 2026-07-28 an `input_required` result
+ * repeats its request. Clients of 2025-11-25 get the error -32042, modern clients an `input_required` result
  * with the keys "url-1", "url-2" and so on, and older clients a text with messages and URLs.
  *
  * @throws {KitError} `options-invalid` if a URL is not absolute.

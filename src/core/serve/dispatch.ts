@@ -116,13 +116,13 @@ function encode(error: McpError, { id }: JSONRPCRequest): Answer {
 }
 
 /**
- * @throws {McpError} -32601 for a method that has neither a row for the era nor a custom handler, or is not offered.
+ * @throws {McpError} -32601 for a method that the version of the client lacks or the server does not offer, and that has no custom handler.
  */
 function findMethod(context: RequestContext): Serve {
   const { client, registry, request } = context;
   const { method } = request;
   const row = findRequest(method);
-  if (row && (row.era ?? client.era) === client.era) {
+  if (row && !client.rules.lacks.includes(method)) {
     const list = row.capability?.split(".")[0];
     const isOffered = () => list === undefined || registry.offers(list);
     for (const methods of [context.methods, METHODS] as readonly (MethodTable | undefined)[]) {

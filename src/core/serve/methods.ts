@@ -26,6 +26,7 @@ import { readLevel } from "../protocol/logging.ts";
 import { CLIENT_REQUESTS, type RequestName } from "../protocol/methods.ts";
 import { readTarget } from "../protocol/targets.ts";
 import { uriKey } from "../protocol/uri.ts";
+import { listNames } from "../protocol/versions.ts";
 import type { Method, RequestContext } from "../run/request-context.ts";
 import { FIRST_ROUND, type Round } from "../run/round.ts";
 import { runRounds } from "../run/run-rounds.ts";
@@ -54,7 +55,7 @@ function list(method: ListMethod): Method {
   };
 }
 
-/** What serves each method, in the eras of its row. */
+/** What serves each method, in the versions that have it. */
 export const METHODS: Readonly<Record<Exclude<RequestName, AddedMethod>, Method>> = {
   initialize: {
     serve: (context) =>
@@ -83,7 +84,7 @@ function listFeatures({ methods, once }: RequestContext, logLevel: boolean): Tra
 function discover(context: RequestContext): JsonObject {
   const { registry } = context;
   return {
-    supportedVersions: registry.versions.modern.map((rules) => rules.version),
+    supportedVersions: listNames(registry.versions.modern),
     capabilities: registry.capabilities(context.client.rules, listFeatures(context, true)),
     ...getInstructions(registry),
     ...registry.cacheHint("server/discover"),

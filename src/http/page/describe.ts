@@ -5,7 +5,7 @@
  */
 import type { Registry } from "../../core/define/registry.ts";
 import type { Implementation } from "../../core/protocol/client-facts.ts";
-import { VERSIONS, type VersionRules } from "../../core/protocol/versions.ts";
+import { listNames, VERSIONS, type VersionRules } from "../../core/protocol/versions.ts";
 import type { Address } from "./connect.ts";
 
 /** The introduction of a server. */
@@ -26,5 +26,5 @@ export function describe(registry: Registry, url: string): Description {
   // The registry has checked that the options have a name and a version.
   const info = registry.info(rules) as unknown as Implementation;
   const address = { url, name: info.name, version: rules.version, isModern: rules.era === "modern" };
-  return { info, address, rules, served: served.map(({ version }) => version) };
+  return { info, address, rules, served: listNames(served) };
 }

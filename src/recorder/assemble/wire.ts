@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
+import { findSpoken } from "../../core/protocol/spoken-versions.ts";
 import type { Header } from "../entry.ts";
 
 /** The method, path and headers of a request. */
@@ -39,7 +39,7 @@ export function findHeader(headers: readonly Header[], name: string): string | u
 
 /** Returns a version and its era, if the version is known or looks like one. */
 export function toVersion(version: string): { readonly version?: string; readonly era?: "legacy" | "modern" } {
-  const known = SPOKEN_VERSIONS.find((each) => each.version === version);
+  const known = findSpoken(version);
   if (known) return { version, era: known.era };
   return /^\d{4}-\d{2}-\d{2}$/.test(version) ? { version } : {};
 }

@@ -74,7 +74,7 @@ export function findSessionPerCall({ entry }: Examined): Finding[] {
     {
       what: `${sessionsOpened} sessions of one client, with at most one call each`,
       where: entry.facts.client ? `${entry.facts.client.name} ${entry.facts.client.version}` : "the client",
-      why: "Each session takes two more requests. The client should reuse its session, or use protocol version 2026-07-28, which has no sessions.",
+      why: "Each session takes two more requests. The client should reuse its session, or use a modern protocol version, which has no sessions.",
     },
   ];
 }

@@ -87,7 +87,7 @@ export function findRepeatedQuestions(examined: Examined): Finding[] {
     }));
 }
 
-/** Returns the questions of earlier rounds. In 2026-07-28, each round is a separate exchange. */
+/** Returns the questions of earlier rounds. In the modern era, each round is a separate exchange. */
 function earlierQuestions({ entry, find }: Examined): { readonly key: string; readonly method: string }[] {
   const found: { readonly key: string; readonly method: string }[] = [];
   let current = entry;

@@ -4,6 +4,7 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { newestOf } from "../../core/protocol/spoken-versions.ts";
 import type { Copied } from "../api.ts";
 import type { Entry } from "../entry.ts";
 import { REDACTED } from "../redact/secrets.ts";
@@ -99,7 +100,7 @@ function workerOptions({ config, environment }: TestedServer & { readonly kind: 
 
 /** Opens a session with the same version. It declares all capabilities, because the client's are not recorded with each call. */
 function writeOpening(entry: Entry, url: string): string[] {
-  const { version = "2025-11-25", client } = entry;
+  const { version = newestOf("legacy"), client } = entry;
   const params = {
     protocolVersion: version,
     capabilities: { elicitation: {}, sampling: {}, roots: {} },

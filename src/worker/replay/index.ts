@@ -18,7 +18,7 @@ export type ReplayOptions = KeepOptions;
 const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null };
 
 /**
- * Lets handlers ask in the middle of a call in protocol versions without requests from the server (2026-07-28). In these
+ * Lets handlers ask in the middle of a call in protocol versions without requests from the server (the modern era). In these
  * versions, a question such as `await ctx.elicit(...)` ends the run. When the answers arrive, the handler runs again from
  * the top, and the answers and step results that it has already received are returned immediately. In a legacy session
  * the handler waits, and runs again in the same way if its Durable Object is reset.

@@ -74,7 +74,7 @@ const WAIT_MS = 25_000;
 
 /**
  * Runs calls of tools that declare `task: "optional"` or `"required"` as tasks, for clients that support tasks
- * (2026-07-28) or request a task (2025-11-25). The client immediately receives a task id and fetches the result later.
+ * (in the modern era) or request a task (2025-11-25). The client immediately receives a task id and fetches the result later.
  *
  * Each handler runs in its own Durable Object. If the object is reset, the handler runs again from the top, and earlier
  * answers and step results are returned immediately. Between questions, a handler must therefore do the same things when

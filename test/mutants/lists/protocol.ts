@@ -3,6 +3,14 @@ import type { Mutant } from "../mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   {
+    id: "method-of-another-version",
+    reason: "A server would serve methods that the protocol version of the client does not have.",
+    file: "src/core/serve/dispatch.ts",
+    find: "if (row && !client.rules.lacks.includes(method)) {",
+    replace: "if (row) {",
+    tests: ["test/features/method-table.test.ts"],
+  },
+  {
     id: "initialize-unknown-version-echoed",
     reason: "A client would be promised a version that is not spoken.",
     file: "src/core/protocol/lifecycle.ts",

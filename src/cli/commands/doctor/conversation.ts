@@ -4,14 +4,14 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
+import { newestOf } from "../../../core/protocol/spoken-versions.ts";
 import { type Exchange, exchange, isExchange, type NoResponse, resultOf, type Sending } from "./exchange.ts";
 
 /** The order of media types that the specification's example has. */
 export const ACCEPT = "application/json, text/event-stream";
 
 /** The newest version with a handshake. */
-export const LEGACY_VERSION = SPOKEN_VERSIONS.find(({ era }) => era === "legacy")?.version ?? "";
+export const LEGACY_VERSION = newestOf("legacy");
 
 /** How long the end of a session may take, in milliseconds: normally, and after an interruption. */
 const [END_MS, LAST_MS] = [5_000, 500];

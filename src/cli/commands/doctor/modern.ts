@@ -6,14 +6,14 @@
 import { standardHeaders } from "../../../client/transports/request-headers.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import * as META from "../../../core/protocol/meta.ts";
-import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
+import { newestOf } from "../../../core/protocol/spoken-versions.ts";
 import { type Line, post } from "./conversation.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { describeExchange, resultOf } from "./exchange.ts";
 import type { Declared, RequestPage } from "./lists.ts";
 
 /** The newest version without a handshake. */
-const VERSION = SPOKEN_VERSIONS.find(({ era }) => era === "modern")?.version ?? "";
+const VERSION = newestOf("modern");
 
 /** Returns a function that sends requests of this version. */
 export function modernRequests(line: Line): RequestPage {

@@ -5,7 +5,7 @@
  */
 import { type Client, type ClientOptions, connect } from "../../../client/index.ts";
 import { McpError } from "../../../core/protocol/errors.ts";
-import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
+import { findSpoken } from "../../../core/protocol/spoken-versions.ts";
 import { formatError } from "../../exit.ts";
 import { closeInTime } from "../../server/connection.ts";
 import type { Opened } from "../../server/open-target.ts";
@@ -73,7 +73,7 @@ async function checkOffered(
       return { answer: { failure, message: redactText(formatError(opened.explain(error))) }, result: undefined };
     }
   };
-  const isModern = SPOKEN_VERSIONS.some((each) => each.version === protocolVersion && each.era === "modern");
+  const isModern = findSpoken(protocolVersion)?.era === "modern";
   const declared = { capabilities, serverName: info?.name, instructions, admitsAnyOutput: isModern };
   const { tools } = await checkLists(declared as unknown as Declared, request, diagnosis);
   diagnosis.reached = "call";

@@ -4,7 +4,7 @@
  * @module
  */
 import { isObject } from "../../../core/protocol/jsonrpc.ts";
-import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
+import { findSpoken } from "../../../core/protocol/spoken-versions.ts";
 import { HOST_NAMES } from "../../host-profiles/profile.ts";
 import { hostsWithout, PROFILES } from "../../host-profiles/profiles.ts";
 import { ACCEPT, type Conversation, initialize, type Line, post, toConversation } from "./conversation.ts";
@@ -24,7 +24,7 @@ const REQUESTS = 4;
 /** Checks the handshake. Returns false if no request can follow. */
 export async function checkHandshake(conversation: Conversation, diagnosis: Diagnosis): Promise<boolean> {
   const { line, version } = conversation;
-  if (!SPOKEN_VERSIONS.some((each) => each.version === version && each.era === "legacy")) {
+  if (findSpoken(version)?.era !== "legacy") {
     diagnosis.add({
       ...HANDSHAKE,
       id: "version-unknown",

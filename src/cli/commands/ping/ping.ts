@@ -4,7 +4,7 @@
  * @module
  */
 import type { Client } from "../../../client/index.ts";
-import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
+import { findSpoken } from "../../../core/protocol/spoken-versions.ts";
 import { Exit } from "../../exit.ts";
 import { noHandlers, withClient } from "../../server/connection.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
@@ -33,7 +33,7 @@ export function pingServer(server: string, options: ConnectionOptions): Promise<
 
 /** Sends `ping`, or `server/discover` to a modern server, which has no `ping`. */
 async function sendPing(client: Client, signal: AbortSignal): Promise<void> {
-  const rules = SPOKEN_VERSIONS.find(({ version }) => version === client.server.protocolVersion);
-  if (rules?.era === "modern") await client.request("server/discover", undefined, { signal });
+  if (findSpoken(client.server.protocolVersion)?.era === "modern")
+    await client.request("server/discover", undefined, { signal });
   else await client.ping({ signal });
 }
