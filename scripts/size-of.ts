@@ -13,7 +13,7 @@ export const PROGRAMS = [
   {
     name: "the first with authorizationServer(), oidc() and keys",
     entry: "test/size/authorization-server.ts",
-    gzipKibMax: 87.0,
+    gzipKibMax: 87.2,
   },
   { name: "a client in a browser, as it is loaded at first", entry: "test/size/client.ts", gzipKibMax: 16.4 },
   { name: "the same with validation()", entry: "test/size/client-validation.ts", gzipKibMax: 23.9 },

@@ -138,7 +138,7 @@ export function checkServerOptions(options: AuthorizationServerOptions): void {
     if (issuer !== origin) throw invalid("issuer", `is ${quote(issuer)}; write ${quote(origin)}`);
   }
   const needs: readonly ScopesByName[] = Object.values(options.needs ?? {});
-  const required = [requiredScopes, ...needs.flatMap((each) => Object.values(each))].flat();
+  const required = [requiredScopes, ...needs.flatMap<readonly string[]>(Object.values)].flat();
   const unknown = required.find((scope) => !Object.hasOwn(scopes, scope));
   if (unknown !== undefined) throw invalid("scopes", `lacks ${quote(unknown)}, which requests need`);
   const scheme = redirectSchemes.find((each) => !/^[a-z][a-z\d+.-]*$/.test(each));

@@ -17,7 +17,7 @@ const NOW: Readonly<Record<string, number>> = {
   "test/size/sessions.ts": 61.0,
   "test/size/durable.ts": 80.5,
   "test/size/page.ts": 40.7,
-  "test/size/authorization-server.ts": 86.9,
+  "test/size/authorization-server.ts": 87.0,
   "test/size/client.ts": 16.3,
   "test/size/client-validation.ts": 23.8,
   "test/size/client-oauth.ts": 29.4,
