@@ -10,6 +10,7 @@ import { Migration } from "./context.ts";
 import { migrateFetchHandlers } from "./fetch-handlers.ts";
 import { writeParameters } from "./handlers.ts";
 import { writeImports } from "./imports.ts";
+import { migrateInputs } from "./inputs.ts";
 import { migrateLowLevel } from "./low-level.ts";
 import { DECLARATIONS, kitOf } from "./old-kits.ts";
 import { migratePackageFile } from "./package-file.ts";
@@ -63,6 +64,7 @@ export function migrate(files: readonly TextFile[], version: string): Outcome {
   for (const unit of units) migrateAccesses(migration, unit);
   for (const unit of units) migrateHttpRoutes(migration, unit);
   for (const unit of units) migrateFetchHandlers(migration, unit);
+  for (const unit of units) migrateInputs(unit);
   migrateThrown(migration);
   writeParameters(migration.plans);
   if (created > 0) migration.topics.add("errors").add("schemas");
