@@ -7,7 +7,7 @@
 import { type CallExpression, Node, type ParameterDeclaration, SyntaxKind } from "ts-morph";
 import type { Migration } from "./context.ts";
 import { usesOf } from "./scopes.ts";
-import { asFunction, followName, rangeOf, type Unit, unwrap } from "./unit.ts";
+import { asFunction, followName, isFunction, rangeOf, type Unit, unwrap } from "./unit.ts";
 import { migrateAuth } from "./uses.ts";
 
 /** The maximum number of functions through which the facts of a request are passed on. */
@@ -35,10 +35,6 @@ export function replaceSource(migration: Migration, unit: Unit, source: Node): v
   const body = inPlace.getBody();
   if (Node.isBlock(body)) unit.replace(source, (nested) => `(${nested(rangeOf(source))})()`);
   else unit.replace(source, (nested) => nested(rangeOf(body)));
-}
-
-function isFunction(node: Node | undefined) {
-  return Node.isFunctionDeclaration(node) || Node.isFunctionExpression(node) || Node.isArrowFunction(node);
 }
 
 /**

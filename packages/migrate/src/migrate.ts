@@ -7,6 +7,7 @@ import { type CallExpression, Node, Project, ts } from "ts-morph";
 import { migrateAgents, refuseAgents } from "./agent.ts";
 import { type AddedOptions, migrateConstructor } from "./constructors.ts";
 import { Migration } from "./context.ts";
+import { migrateEvents } from "./events.ts";
 import { migrateFetchHandlers } from "./fetch-handlers.ts";
 import { writeParameters } from "./handlers.ts";
 import { writeImports } from "./imports.ts";
@@ -16,8 +17,9 @@ import { DECLARATIONS, kitOf } from "./old-kits.ts";
 import { migratePackageFile } from "./package-file.ts";
 import { type MethodCall, migratePositional, migrateRegistered } from "./register.ts";
 import { migrateResource } from "./resources.ts";
+import { migrateHttpRoutes } from "./routes.ts";
 import { migrateThrown } from "./thrown.ts";
-import { migrateConnect, migrateHttpRoutes } from "./transports.ts";
+import { migrateConnect } from "./transports.ts";
 import { oldClass, type Todo, type Topic, Unit } from "./unit.ts";
 import { migrateContext, migrateServerCall } from "./uses.ts";
 import { migrateWrangler } from "./wrangler.ts";
@@ -59,6 +61,7 @@ export function migrate(files: readonly TextFile[], version: string): Outcome {
   for (const [unit, found] of calls) migrateDefinitions(migration, unit, found);
   for (const [unit, found] of calls) migrateLowLevel(migration, unit, found.filter(isHandlerCall));
   for (const unit of units) migrateAgents(migration, unit);
+  for (const unit of units) migrateEvents(migration, unit);
   const created = migrateConstructors(migration, units);
   for (const [unit, found] of calls) migrateCalls(migration, unit, found);
   for (const unit of units) migrateAccesses(migration, unit);
@@ -221,21 +224,10 @@ function migrateCalls(migration: Migration, unit: Unit, calls: readonly CallExpr
   }
 }
 
-/** Migrates the members of contexts, and assignments to members of servers. */
+/** Migrates the members of contexts. */
 function migrateAccesses(migration: Migration, unit: Unit): void {
-  for (const node of unit.file.getDescendants()) {
-    if (!Node.isPropertyAccessExpression(node)) continue;
-    if (migrateContext(migration, unit, node)) continue;
-    const parent = node.getParent();
-    const isAssigned =
-      Node.isBinaryExpression(parent) && parent.getLeft() === node && parent.getOperatorToken().getText() === "=";
-    if (isAssigned && isServerClass(oldClass(node.getExpression()))) {
-      unit.commentOut(
-        node,
-        `${node.getName()} has no counterpart: the kit serves clients of all versions, also without a handshake.`,
-      );
-    }
-  }
+  for (const node of unit.file.getDescendants())
+    if (Node.isPropertyAccessExpression(node)) migrateContext(migration, unit, node);
 }
 
 /** Migrates what is not source code. */

@@ -31,7 +31,8 @@ export type Topic =
   | "questions"
   | "stdio"
   | "sse"
-  | "storage";
+  | "storage"
+  | "initialized";
 
 /** A file, its changes, and what was found in it. */
 export class Unit {
@@ -126,6 +127,10 @@ export class Unit {
   /** Removes a statement with its line. */
   remove(node: Node): void {
     const { start, end } = rangeOf(node);
+    this.#removeRange(start, end);
+  }
+
+  #removeRange(start: number, end: number): void {
     let [from, to] = [start, end];
     while (from > 0 && (this.text[from - 1] === " " || this.text[from - 1] === "\t")) from -= 1;
     const isLineStart = from === 0 || this.text[from - 1] === "\n";
@@ -133,6 +138,17 @@ export class Unit {
     if (isLineStart && rest) to += rest[0].length;
     else from = start;
     this.edits.replace({ start: from, end: to }, "");
+  }
+
+  /** Removes a statement with the comments directly before it. A comment at the start of the file stays. */
+  removeWithComments(node: Node): void {
+    let start = node.getStart();
+    for (const comment of [...node.getLeadingCommentRanges()].reverse()) {
+      const between = this.text.slice(comment.getEnd(), start);
+      if (comment.getPos() === 0 || between.split("\n").length !== 2) break;
+      start = comment.getPos();
+    }
+    this.#removeRange(start, node.getEnd());
   }
 
   /** The white space at the start of the line of a position. */
@@ -214,6 +230,11 @@ function isBodyOf(node: Node): boolean {
 /** A function that is written in place. */
 export function asFunction(node: Node | undefined) {
   return Node.isArrowFunction(node) || Node.isFunctionExpression(node) ? node : undefined;
+}
+
+/** Whether a node is a function with parameters and a body of its own. */
+export function isFunction(node: Node | undefined) {
+  return Node.isFunctionDeclaration(node) || Node.isFunctionExpression(node) || Node.isArrowFunction(node);
 }
 
 /** Removes parentheses, `as` and `satisfies`. */
