@@ -9,7 +9,8 @@ import type { Nested } from "./edits.ts";
 import { replaceSource } from "./factories.ts";
 import { dedent, freeName } from "./names.ts";
 import { memberOf, textOf } from "./object-parts.ts";
-import { isIndependentOf, usesOf } from "./scopes.ts";
+import { hasOAuthProvider, propsPlugin } from "./props.ts";
+import { isIndependentOf, topStatement, usesOf } from "./scopes.ts";
 import { asFunction, rangeOf, type Unit, unwrap } from "./unit.ts";
 
 /** Options that this kit does not need. */
@@ -83,7 +84,11 @@ function migrateHandler(migration: Migration, unit: Unit, call: CallExpression):
   replaceSource(migration, unit, source);
   const path = memberOf(options, "route") ?? routeOf(unit, call);
   const named = nameServer(unit, call, source);
-  const text = (nested: Nested) => `edge(${named ?? nested(rangeOf(source))}${path ? pathText(path, nested) : ""})`;
+  const use = migration.usesProps ? writePlugin(migration, unit, call) : undefined;
+  const text = (nested: Nested) => {
+    const members = [...(path ? pathMembers(path, nested) : []), ...(use === undefined ? [] : [`use: [${use}]`])];
+    return `edge(${named ?? nested(rangeOf(source))}${members.length > 0 ? `, { ${members.join(", ")} }` : ""})`;
+  };
   const outer = call.getParent();
   const isCalled = Node.isCallExpression(outer) && outer.getExpression() === call;
   const statement = isCalled
@@ -136,18 +141,37 @@ function typeBindings(unit: Unit, given: Node): void {
 }
 
 /** The path is left out if it is the default. */
-function pathText(path: Node | string, nested: Nested): string {
+function pathMembers(path: Node | string, nested: Nested): string[] {
   const text = typeof path === "string" ? JSON.stringify(path) : nested(rangeOf(path));
-  return /^["'`]\/mcp["'`]$/.test(text) ? "" : `, { path: ${text} }`;
+  return /^["'`]\/mcp["'`]$/.test(text) ? [] : [`path: ${text}`];
+}
+
+/** Writes the plugin that passes on the props of the user before the statement of the handler. Returns its text in `use`. */
+function writePlugin(migration: Migration, unit: Unit, call: CallExpression): string {
+  const { before, use } = propsPlugin(migration, unit, { hasProvider: hasOAuthProvider(migration), env: "unknown" });
+  const statement = topStatement(call);
+  unit.edits.once("props", () => unit.edits.insert(statement?.getStart() ?? 0, before));
+  return use;
 }
 
 /** The path of the route that calls the handler, as in `app.all("/mcp", (c) => handler.fetch(c.req.raw))`. */
 function routeOf(unit: Unit, call: CallExpression): string | undefined {
-  const name = call.getParentIfKind(SyntaxKind.VariableDeclaration)?.getName();
-  if (name === undefined) return undefined;
+  const adapter = call.getParentIfKind(SyntaxKind.CallExpression);
+  const [name, adapted] = [call, adapter].map((each) =>
+    each?.getParentIfKind(SyntaxKind.VariableDeclaration)?.getName(),
+  );
+  const direct = [`${name}.fetch`, `toNodeHandler(${name})`, `toNodeHandler(${call.getText()})`];
+  const nodes = unit.file
+    .getVariableDeclarations()
+    .filter((each) => direct.includes(each.getInitializer()?.getText() ?? ""))
+    .map((each) => each.getName());
+  const names = [...nodes, ...(adapted === undefined ? [] : [adapted])];
   for (const each of unit.file.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     const [path, handler] = each.getArguments();
-    if (Node.isStringLiteral(path) && handler?.getText().includes(`${name}.fetch`)) return path.getLiteralValue();
+    if (!Node.isStringLiteral(path) || !handler) continue;
+    const text = handler.getText();
+    const isUsed = names.some((one) => text === one || text.includes(`${one}(`));
+    if (isUsed || direct.some((one) => text.includes(one))) return path.getLiteralValue();
   }
   return undefined;
 }

@@ -5,6 +5,7 @@
  */
 import { type CallExpression, Node, type Statement, SyntaxKind } from "ts-morph";
 import type { Migration } from "./context.ts";
+import type { Nested } from "./edits.ts";
 import { memberOf } from "./object-parts.ts";
 import { usesOf } from "./scopes.ts";
 import { followName, isFunction, oldClass, rangeOf, type Unit, unwrap } from "./unit.ts";
@@ -15,7 +16,7 @@ const ROUTE_METHODS = new Set(["get", "post", "delete", "all", "use", "options"]
 const TRANSPORTS = new Set(["http", "webHttp", "sse"]);
 
 /** A call that adds a route or middleware to an app. */
-interface Route {
+export interface Route {
   readonly call: CallExpression;
   /** The app, as it is written. */
   readonly app: Node;
@@ -24,6 +25,49 @@ interface Route {
   readonly method: string;
   /** The function of the route, in place or by its name. */
   readonly handler: Node | undefined;
+}
+
+/** An app and its routes. */
+export interface RoutedApp {
+  /** The app, as it is written. */
+  readonly app: Node;
+  readonly routes: readonly Route[];
+  /** The routes of the endpoint. */
+  readonly ends: readonly Route[];
+  /** Routes and middleware that the endpoint does not replace, such as those that authenticate. */
+  readonly others: readonly Route[];
+  /** The path of the endpoint. */
+  readonly path: string;
+  readonly first: Route;
+  readonly listen: CallExpression | undefined;
+}
+
+/** Reads the app whose routes fulfil a condition; undefined if there is none. */
+export function readApp(unit: Unit, isOwn: (route: Route) => boolean): RoutedApp | undefined {
+  const routes = unit.file.getDescendantsOfKind(SyntaxKind.CallExpression).flatMap((call) => readRoute(call));
+  const own = routes.filter(isOwn);
+  const [first] = own;
+  if (!first) return undefined;
+  const paths = new Set(own.map(({ path }) => path));
+  const ends = routes.filter((route) => isPlain(route) && (paths.has(route.path) || isMessages(route)));
+  return {
+    app: first.app,
+    routes,
+    ends,
+    others: routes.filter((route) => !ends.includes(route) && !isMiddleware(route)),
+    path: [...paths].find((each) => !/sse|message/.test(each)) ?? "/mcp",
+    first,
+    listen: unit.file
+      .getDescendantsOfKind(SyntaxKind.CallExpression)
+      .find((call) => isListen(call, first.app.getText())),
+  };
+}
+
+/** Removes an app with all of its routes. */
+export function removeApp(unit: Unit, { app, routes }: RoutedApp): void {
+  removeRoutes(unit, routes);
+  removeHandlers(unit, routes);
+  removeUnused(unit, app, true);
 }
 
 /**
@@ -35,40 +79,34 @@ export function migrateHttpRoutes(migration: Migration, unit: Unit): void {
     .getDescendantsOfKind(SyntaxKind.NewExpression)
     .filter((each) => TRANSPORTS.has(oldClass(each) ?? ""));
   if (created.length === 0) return;
-  const routes = unit.file.getDescendantsOfKind(SyntaxKind.CallExpression).flatMap((call) => readRoute(call));
-  const own = routes.filter((route) =>
-    created.some((each) => isWithin(each, route.call) || isWithin(each, route.handler)),
+  const found = readApp(unit, ({ call, handler }) =>
+    created.some((each) => isWithin(each, call) || isWithin(each, handler)),
   );
-  const [app] = routes.map((route) => route.app);
-  const paths = new Set(own.map(({ path }) => path));
-  const path = [...paths].find((each) => !/sse|message/.test(each)) ?? "/mcp";
   const server = findServer(unit, created);
-  const listen = unit.file
-    .getDescendantsOfKind(SyntaxKind.CallExpression)
-    .find((call) => isListen(call, app?.getText()));
-  const ends = routes.filter((route) => paths.has(route.path) || isMessages(route));
-  const others = routes.filter((route) => !ends.includes(route) && !isMiddleware(route));
-  const [first] = own;
-  if (app && server && first && others.length > 0 && first.isHono) {
+  if (found && server && found.listen && found.others.length === 0) {
     addTopics(migration, created);
-    removeRoutes(
-      unit,
-      ends.filter((route) => route !== first),
-    );
-    removeUnused(unit, app, false);
+    removeApp(unit, found);
     unit.need("mcp-edge/worker", "edge");
-    unit.replace(first.call, `${app.getText()}.route("/", ${endpointText(server, path)})`);
-    removeHandlers(unit, ends);
-  } else if (app && server && listen && others.length === 0) {
+    writeServeHttp(unit, found.listen, () => endpointText(server, found.path));
+  } else if (found && server && found.first.isHono && isPlain(found.first)) {
     addTopics(migration, created);
-    removeRoutes(unit, routes);
-    removeHandlers(unit, routes);
-    removeUnused(unit, app, true);
-    writeListen(unit, listen, server, path);
+    mount(unit, found, server);
   } else {
     for (const each of created)
       unit.todo(each, "Serve the endpoint with edge() and serveHttp() instead of this transport.");
   }
+}
+
+/** Mounts the endpoint in an app of Hono, in place of its first route. */
+function mount(unit: Unit, { app, ends, first, path }: RoutedApp, server: string): void {
+  removeRoutes(
+    unit,
+    ends.filter((route) => route !== first),
+  );
+  removeHandlers(unit, ends);
+  removeUnused(unit, app, false);
+  unit.need("mcp-edge/worker", "edge");
+  unit.replace(first.call, `${app.getText()}.route("/", ${endpointText(server, path)})`);
 }
 
 function addTopics(migration: Migration, created: readonly Node[]): void {
@@ -96,13 +134,26 @@ function readRoute(call: CallExpression): Route[] {
   ];
 }
 
-function isWithin(node: Node, outer: Node | undefined): boolean {
+/** Whether a node is part of another one. */
+export function isWithin(node: Node, outer: Node | undefined): boolean {
   return outer?.getSourceFile() === node.getSourceFile() && outer.containsRange(node.getPos(), node.getEnd());
 }
 
-/** Middleware for bodies, CORS and hosts: the endpoint does all of that. */
-function isMiddleware({ method, path }: Route): boolean {
-  return method === "use" && (path === "" || path === "*");
+/** Middleware for bodies, CORS and hosts: the endpoint does all of that. Other middleware may authenticate, so it is not dropped. */
+const REPLACED =
+  /^(express|bodyParser)\.(json|urlencoded|raw|text)$|^(cors|hostHeaderValidation|localhost(Host|Origin)Validation)$/;
+
+function isMiddleware({ call, method, path }: Route): boolean {
+  if (method !== "use" || !(path === "" || path === "*" || path === "/*")) return false;
+  return call
+    .getArguments()
+    .filter((each) => !Node.isStringLiteral(each))
+    .every((each) => Node.isCallExpression(each) && REPLACED.test(each.getExpression().getText()));
+}
+
+/** Whether a route has a path and one function, and no middleware of its own. */
+function isPlain({ call, method }: Route): boolean {
+  return method !== "use" && call.getArguments().length === 2;
 }
 
 function isMessages({ path }: Route): boolean {
@@ -133,10 +184,16 @@ function findServer(unit: Unit, created: readonly Node[]): string | undefined {
     const name = callee.getExpression();
     const value = followName(name);
     if (!value || scope === unit.file || !isWithin(value, scope)) return name.getText();
-    if (Node.isCallExpression(value))
-      return value.getArguments().length === 0 ? value.getExpression().getText() : `() => ${value.getText()}`;
+    if (Node.isCallExpression(value)) return factoryText(value);
   }
   return undefined;
+}
+
+/** A function that creates a server is called for each request, unless it starts something that lasts as long as the server. */
+function factoryText(call: CallExpression): string {
+  const isLasting = /\.onclose\s*=|\bsetInterval\(/.test(followName(call.getExpression())?.getText() ?? "");
+  if (isLasting) return call.getText();
+  return call.getArguments().length === 0 ? call.getExpression().getText() : `() => ${call.getText()}`;
 }
 
 const isServer = (name: string | undefined) => name === "mcpServer" || name === "server";
@@ -187,22 +244,25 @@ function endpointText(server: string, path: string): string {
   return `edge(${server}${path === "/mcp" ? "" : `, { path: ${JSON.stringify(path)} }`})`;
 }
 
-function writeListen(unit: Unit, listen: CallExpression, server: string, path: string): void {
-  const [first] = listen.getArguments();
+/** Replaces a call that starts listening, of an app or of a server of Node. `app` is the text of the endpoint. */
+export function writeServeHttp(unit: Unit, listen: CallExpression, app: (nested: Nested) => string): void {
+  const [first, second] = listen.getArguments();
   const isServe = listen.getExpression().getText() === "serve";
-  writeServeHttp(unit, listen, endpointText(server, path), isServe ? memberOf(first, "port") : first);
-  unit.need("mcp-edge/worker", "edge");
-}
-
-/** Replaces a call that starts listening. The expression is the app of the endpoint. */
-export function writeServeHttp(unit: Unit, listen: Node, app: string, port: Node | undefined): void {
+  const port = isServe ? memberOf(first, "port") : isFunction(first) ? undefined : first;
+  const host = isServe ? memberOf(first, "hostname") : isFunction(second) ? undefined : second;
   unit.need("mcp-edge/node", "serveHttp");
   const owner = listen.getFirstAncestor((each) => isFunction(each));
   const canWait = owner === undefined || (isFunction(owner) && owner.isAsync());
   unit.replace(listen, (nested) => {
-    const text = port ? nested(rangeOf(port)) : "";
-    const isNumber = port?.getType().isNumber() || port?.getType().isNumberLiteral();
-    const options = text === "" ? "" : `, { port: ${isNumber ? text : `Number(${text})`} }`;
-    return `${canWait ? "await" : "void"} serveHttp(${app}${options})`;
+    const members: string[] = [];
+    if (port) members.push(`port: ${portText(port, nested(rangeOf(port)))}`);
+    if (host) members.push(`hostname: ${nested(rangeOf(host))}`);
+    const options = members.length > 0 ? `, { ${members.join(", ")} }` : "";
+    return `${canWait ? "await" : "void"} serveHttp(${app(nested)}${options})`;
   });
+}
+
+function portText(port: Node, text: string): string {
+  if (port.getType().isNumber() || port.getType().isNumberLiteral()) return text;
+  return `Number(${text})`;
 }

@@ -135,8 +135,13 @@ export class Unit {
     while (from > 0 && (this.text[from - 1] === " " || this.text[from - 1] === "\t")) from -= 1;
     const isLineStart = from === 0 || this.text[from - 1] === "\n";
     const rest = /^[ \t]*\r?\n/.exec(this.text.slice(to));
-    if (isLineStart && rest) to += rest[0].length;
-    else from = start;
+    if (isLineStart && rest) {
+      to += rest[0].length;
+      // Of the empty lines before and after the statement, one is left.
+      const next =
+        /(^|\{[ \t]*\r?\n|\n[ \t]*\r?\n)$/.test(this.text.slice(0, from)) && /^[ \t]*\r?\n/.exec(this.text.slice(to));
+      if (next) to += next[0].length;
+    } else from = start;
     this.edits.replace({ start: from, end: to }, "");
   }
 
