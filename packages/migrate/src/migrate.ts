@@ -119,8 +119,12 @@ function addUnits(migration: Migration, files: readonly TextFile[]): { path: str
   const skipped: { path: string; reason: string }[] = [];
   for (const { path, text } of files) {
     if (!SOURCE.test(path) || path.endsWith(".d.ts")) continue;
-    const file = project.createSourceFile(`/project/${path}`, text.replace(/^\uFEFF/, ""), { overwrite: true });
-    const unit = new Unit(file, path, migration.topics);
+    const unit = parse(project, migration, path, text);
+    if (!unit) {
+      skipped.push({ path, reason: "it is nested too deeply" });
+      continue;
+    }
+    const { file } = unit;
     // The parser keeps what it found wrong in a member that its types do not declare.
     const { parseDiagnostics = [] } = file.compilerNode as { readonly parseDiagnostics?: readonly unknown[] };
     const isInvalid = parseDiagnostics.length > 0;
@@ -131,6 +135,17 @@ function addUnits(migration: Migration, files: readonly TextFile[]): { path: str
     else if (!isInvalid) migration.units.set(file, unit);
   }
   return skipped;
+}
+
+/** Parses a file; undefined if its nesting exceeds the stack of the parser. */
+function parse(project: Project, migration: Migration, path: string, text: string): Unit | undefined {
+  try {
+    const file = project.createSourceFile(`/project/${path}`, text.replace(/^\uFEFF/, ""), { overwrite: true });
+    return new Unit(file, path, migration.topics);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function findCalls(unit: Unit): CallExpression[] {

@@ -34,6 +34,14 @@ export type Topic =
   | "storage"
   | "initialized";
 
+/** What ends a comment of one line, besides line feeds. */
+const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
+
+/** Names of the project are part of notes. With a line break in a name, its rest would become code. */
+function oneLine(text: string): string {
+  return text.split(LINE_END).join(" ");
+}
+
 /** A file, its changes, and what was found in it. */
 export class Unit {
   readonly file: SourceFile;
@@ -93,7 +101,8 @@ export class Unit {
   }
 
   /** Leaves a note before the statement of a node. */
-  todo(node: Node, text: string): void {
+  todo(node: Node, note: string): void {
+    const text = oneLine(note);
     const statement = statementOf(node);
     this.edits.once(`todo ${statement.getStart()} ${text}`, () => {
       this.#notes.push({ path: this.path, line: node.getStartLineNumber(), text, ...rangeOf(node) });
@@ -106,7 +115,8 @@ export class Unit {
   }
 
   /** Turns a statement into a comment, with a note. */
-  commentOut(node: Node, text: string): void {
+  commentOut(node: Node, note: string): void {
+    const text = oneLine(note);
     const statement = statementOf(node);
     this.edits.once(`out ${statement.getStart()}`, () => {
       this.#out.push(rangeOf(statement));
@@ -114,7 +124,7 @@ export class Unit {
       const indent = this.indentAt(statement.getStart());
       const lines = statement
         .getText()
-        .split(/\r?\n/)
+        .split(LINE_END)
         .map((line) => line.replace(indent, ""));
       const all = [
         `// TODO(mcp-edge): ${text} See ${guideOf(this.kit)}`,

@@ -24,4 +24,5 @@ export default new OAuthProvider({
   defaultHandler: { fetch: async () => new Response("Sign in") },
   authorizeEndpoint: "/authorize",
   tokenEndpoint: "/token",
+  resourceMetadata: { resource: "https://mcp.example.com/mcp" },
 });

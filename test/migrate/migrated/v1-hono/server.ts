@@ -16,5 +16,4 @@ app.get("/health", (c) => c.json({ status: "ok" }));
 // A transport and a server for each request.
 app.route("/", edge(getServer, { path: "/api/mcp" }));
 
-
 serve({ fetch: app.fetch, port: 3000 });

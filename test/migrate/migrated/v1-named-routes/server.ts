@@ -15,9 +15,7 @@ const getServer = () => {
 async function main() {
 
 
-
-
-  await serveHttp(edge(getServer), { port: 3000 });
+  await serveHttp(edge(getServer()), { port: 3000 });
 }
 
 main().catch(console.error);

@@ -1,10 +1,9 @@
 import { edge } from "mcp-edge/worker";
 import { serveHttp } from "mcp-edge/node";
 import { McpServer } from "mcp-edge";
-import express from "express";
 
 const handler = edge((() => {
-  const server = new McpServer({ name: "express", version: "1.0.0" });
+  const server = new McpServer({ name: "routed", version: "1.0.0" });
   server.tool("hi", { description: "Greets" }, async () => ({ content: [{ type: "text", text: "hi" }] }));
   return server;
 })(), { path: "/api/mcp" });
