@@ -41,6 +41,34 @@ export async function askProcess(command: readonly string[], cwd: string): Promi
   }
 }
 
+/** Asks a process that listens at a port. */
+export async function askPort(command: readonly string[], cwd: string, port: number): Promise<Answers> {
+  const url = `http://127.0.0.1:${port}/mcp`;
+  if (await isListening(url)) throw new Error(`port ${port} is in use`);
+  const [program = "", ...args] = command;
+  const child = spawn(program, args, { cwd, stdio: "ignore", env: { PATH: process.env.PATH, HOME: cwd } });
+  try {
+    const until = Date.now() + ANSWER_MS;
+    while (!(await isListening(url))) {
+      if (Date.now() > until) throw new Error(`nothing listens at port ${port}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    return await askFetch((request) => fetch(request), url);
+  } finally {
+    child.kill("SIGKILL");
+    await new Promise((resolve) => child.once("close", resolve));
+  }
+}
+
+async function isListening(url: string): Promise<boolean> {
+  try {
+    await fetch(url, { method: "OPTIONS" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Answers the questions of a server: the same for the old and the new one. */
 function reply({ method, params }: Json, folder: string): Json {
   const { requestedSchema } = (params ?? {}) as Json;
