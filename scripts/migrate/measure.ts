@@ -177,7 +177,9 @@ async function askServer(server: PublicServer, folder: string): Promise<Answers>
         platform: "node",
         target: "node22",
       },
-      ...{ banner: { js: banner }, logLevel: "silent", external: ["cloudflare:*"], conditions: ["worker", "import"] },
+      ...{ banner: { js: banner }, logLevel: "silent", external: ["cloudflare:*"] },
+      // Modules that Express requires have no such conditions, or the wrong ones.
+      conditions: server.run === "http" ? [] : ["worker", "import"],
     });
     const args = (server.args ?? []).map((arg) => (arg === "FOLDER" ? data : arg));
     if (server.run === "stdio") return await askProcess([process.execPath, outfile, ...args], data);
