@@ -1,6 +1,7 @@
 /** Asks a server the same questions as any other one, and returns its results. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 
 /** The results by question. */
 export type Answers = Record<string, unknown>;
@@ -28,7 +29,11 @@ export async function askProcess(command: readonly string[], cwd: string): Promi
   const errors: Buffer[] = [];
   child.stderr.on("data", (chunk: Buffer) => errors.push(chunk));
   try {
-    return await ask(stdioSender(child));
+    return await ask(stdioSender(child, cwd), {
+      sampling: {},
+      elicitation: { form: {}, url: {} },
+      roots: { listChanged: true },
+    });
   } catch (error) {
     throw new Error(`${(error as Error).message}: ${Buffer.concat(errors).toString().slice(0, 400)}`);
   } finally {
@@ -36,7 +41,52 @@ export async function askProcess(command: readonly string[], cwd: string): Promi
   }
 }
 
-function stdioSender(child: ChildProcess): Send {
+/** Asks a process that listens at a port. */
+export async function askPort(command: readonly string[], cwd: string, port: number): Promise<Answers> {
+  const url = `http://127.0.0.1:${port}/mcp`;
+  if (await isListening(url)) throw new Error(`port ${port} is in use`);
+  const [program = "", ...args] = command;
+  const child = spawn(program, args, { cwd, stdio: "ignore", env: { PATH: process.env.PATH, HOME: cwd } });
+  try {
+    const until = Date.now() + ANSWER_MS;
+    while (!(await isListening(url))) {
+      if (Date.now() > until) throw new Error(`nothing listens at port ${port}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    return await askFetch((request) => fetch(request), url);
+  } finally {
+    child.kill("SIGKILL");
+    await new Promise((resolve) => child.once("close", resolve));
+  }
+}
+
+async function isListening(url: string): Promise<boolean> {
+  try {
+    await fetch(url, { method: "OPTIONS" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Answers the questions of a server: the same for the old and the new one. */
+function reply({ method, params }: Json, folder: string): Json {
+  const { requestedSchema } = (params ?? {}) as Json;
+  switch (method) {
+    case "sampling/createMessage":
+      return { result: { role: "assistant", model: "measure", content: { type: "text", text: "sampled" } } };
+    case "elicitation/create":
+      return { result: { action: "accept", ...(requestedSchema ? { content: sample(requestedSchema as Json) } : {}) } };
+    case "roots/list":
+      return { result: { roots: [{ uri: pathToFileURL(folder).href, name: "data" }] } };
+    case "ping":
+      return { result: {} };
+    default:
+      return { error: { code: -32601, message: "no" } };
+  }
+}
+
+function stdioSender(child: ChildProcess, folder: string): Send {
   const waiting = new Map<number, (message: Json) => void>();
   child.stdin?.on("error", () => undefined);
   createInterface({ input: child.stdout ?? process.stdin }).on("line", (line) => {
@@ -44,10 +94,7 @@ function stdioSender(child: ChildProcess): Send {
       const message = JSON.parse(line) as Json;
       if (typeof message.id === "number" && !("method" in message)) waiting.get(message.id)?.(message);
       else if ("method" in message && "id" in message) {
-        // Questions of the server are refused.
-        child.stdin?.write(
-          `${JSON.stringify({ jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "no" } })}\n`,
-        );
+        child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: message.id, ...reply(message, folder) })}\n`);
       }
     } catch {
       // Other output of the program.
@@ -91,7 +138,7 @@ export function askFetch(handle: (request: Request) => Promise<Response>, url: s
     const messages = lines.map((line) => JSON.parse(line) as Json);
     return outcome(messages.find((message) => message.id === id) ?? { error: { status: response.status, text } });
   };
-  return ask(send);
+  return ask(send, {});
 }
 
 const outcome = (message: Json): unknown => ("error" in message ? { error: message.error } : message.result);
@@ -104,9 +151,9 @@ async function within<T>(work: Promise<T>, what: string): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-async function ask(send: Send): Promise<Answers> {
+async function ask(send: Send, capabilities: Json): Promise<Answers> {
   const answers: Answers = {};
-  const params = { protocolVersion: VERSION, capabilities: {}, clientInfo: { name: "measure", version: "1" } };
+  const params = { protocolVersion: VERSION, capabilities, clientInfo: { name: "measure", version: "1" } };
   answers.initialize = await send("initialize", params);
   await send("notifications/initialized", {});
   for (const method of ["tools/list", "prompts/list", "resources/list", "resources/templates/list"])

@@ -8,7 +8,7 @@ import { build } from "esbuild";
 import { readProject, writeChanges } from "../../packages/migrate/src/files.ts";
 import { migrate } from "../../packages/migrate/src/migrate.ts";
 import { ROOT } from "../tools.ts";
-import { type Answers, askFetch, askProcess } from "./ask.ts";
+import { type Answers, askFetch, askPort, askProcess } from "./ask.ts";
 import { differences, normalize } from "./compare.ts";
 import { PUBLIC_SERVERS, type PublicServer } from "./servers.ts";
 
@@ -177,10 +177,13 @@ async function askServer(server: PublicServer, folder: string): Promise<Answers>
         platform: "node",
         target: "node22",
       },
-      ...{ banner: { js: banner }, logLevel: "silent", external: ["cloudflare:*"], conditions: ["worker", "import"] },
+      ...{ banner: { js: banner }, logLevel: "silent", external: ["cloudflare:*"] },
+      // Modules that Express requires have no such conditions, or the wrong ones.
+      conditions: server.run === "http" ? [] : ["worker", "import"],
     });
     const args = (server.args ?? []).map((arg) => (arg === "FOLDER" ? data : arg));
     if (server.run === "stdio") return await askProcess([process.execPath, outfile, ...args], data);
+    if (server.run === "http") return await askPort([process.execPath, outfile, ...args], data, server.port ?? 3000);
     const module = (await import(`${pathToFileURL(outfile).href}?${Math.random()}`)) as Record<string, unknown>;
     const handle = (module.POST ?? (module.default as { fetch?: unknown }).fetch) as (
       ...args: unknown[]

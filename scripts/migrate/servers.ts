@@ -9,8 +9,10 @@ export interface PublicServer {
   readonly folder: string;
   /** The file that starts the server. */
   readonly entry: string;
-  /** How it is asked: as a process over stdio, or by calling the function `fetch` or `POST` that it exports. */
-  readonly run: "stdio" | "fetch" | "none";
+  /** How it is asked: as a process over stdio or HTTP, or by calling the function `fetch` or `POST` that it exports. */
+  readonly run: "stdio" | "http" | "fetch" | "none";
+  /** The port at which a process over HTTP listens. */
+  readonly port?: number;
   /** Arguments of the process. */
   readonly args?: readonly string[];
   /** Why it is not asked. */
@@ -43,14 +45,18 @@ const example = (name: string): PublicServer => ({
   links: { "@mcp-examples/shared": `${SDK}/shared` },
 });
 
-const PORT = "listens at a fixed port";
-
 /** An example of the SDK v1, in a folder of its own, with the package instead of `../../` in its imports. */
-const exampleOfV1 = (name: string, why?: string): PublicServer => ({
+const exampleOfV1 = (
+  name: string,
+  how: Pick<PublicServer, "run" | "port" | "why"> = { run: "stdio" },
+): PublicServer => ({
   folder: `modelcontextprotocol+typescript-sdk-v1/examples/${name}`,
   entry: "server.ts",
-  ...(why === undefined ? { run: "stdio" } : { run: "none", why }),
+  ...how,
 });
+
+/** An example that listens at its own port. */
+const overHttp = { run: "http", port: 3000 } as const;
 
 /** Not in the list: clients, Python, and servers of which the example is the part that has no counterpart, such as custom transports. */
 export const PUBLIC_SERVERS: readonly PublicServer[] = [
@@ -92,10 +98,10 @@ export const PUBLIC_SERVERS: readonly PublicServer[] = [
   exampleOfV1("mcpServerOutputSchema"),
   exampleOfV1("progressExample"),
   exampleOfV1("toolWithSampleServer"),
-  exampleOfV1("simpleStatelessStreamableHttp", PORT),
-  exampleOfV1("jsonResponseStreamableHttp", PORT),
-  exampleOfV1("honoWebStandardStreamableHttp", PORT),
-  exampleOfV1("elicitationFormExample", PORT),
-  exampleOfV1("standaloneSseWithGetStreamableHttp", PORT),
-  exampleOfV1("simpleSseServer", PORT),
+  exampleOfV1("simpleStatelessStreamableHttp", overHttp),
+  exampleOfV1("jsonResponseStreamableHttp", overHttp),
+  exampleOfV1("honoWebStandardStreamableHttp", overHttp),
+  exampleOfV1("elicitationFormExample", overHttp),
+  exampleOfV1("standaloneSseWithGetStreamableHttp", overHttp),
+  exampleOfV1("simpleSseServer", { run: "none", why: "its old transport is HTTP+SSE" }),
 ];

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Client, connect } from "../../src/client/index.ts";
+import { type Client, type ClientOptions, connect } from "../../src/client/index.ts";
 import { stdio } from "../../src/node/index.ts";
 import { NODE } from "../oracle/node.ts";
 import { formNames, MIGRATED } from "./forms.ts";
@@ -42,13 +42,14 @@ describe("a client gets the results of the old server from", () => {
   afterEach(() => client.close());
 
   /** Starts a migrated server over stdio. It is copied, because Node does not strip types in files that tests import. */
-  async function start(form: string) {
+  async function start(form: string, options: Partial<ClientOptions> = {}) {
     const path = join(folder, form, "server.ts");
     mkdirSync(dirname(path), { recursive: true });
     copyFileSync(join(MIGRATED, form, "server.ts"), path);
     client = await connect(stdio({ command: NODE, args: [path], stderr: "ignore" }), {
       name: "test",
       version: "1.0.0",
+      ...options,
     });
   }
 
@@ -66,6 +67,19 @@ describe("a client gets the results of the old server from", () => {
     expect(await call("shape", { harbour: "Brest" })).toMatchObject({ content: [{ text: "Brest" }] });
     expect(await call("now", {})).toMatchObject({ content: [{ text: "now" }] });
     expect(client.server.instructions).toBe("Ask for a harbour first.");
+  });
+
+  test("a server that read the roots when its client was initialized", async () => {
+    await start("v1-initialized", { roots: [{ uri: "file:///project", name: "project" }] });
+    const call = async (name: string, args: Record<string, unknown>) => client.callTool(name, args);
+    expect(await call("open", { name: "file:///project" })).toMatchObject({ content: [{ text: "open" }] });
+    expect(await call("folders", {})).toMatchObject({ content: [{ text: "file:///project" }] });
+  });
+
+  test("a server that asks by returning questions", async () => {
+    await start("v2-era", { onElicit: () => ({ action: "accept", content: { size: "M" } }) });
+    expect(await client.callTool("order", { what: "tea" })).toMatchObject({ content: [{ text: "tea: accept" }] });
+    expect(await client.callTool("count", {})).toMatchObject({ content: [{ text: "1 in the modern era" }] });
   });
 
   test("a low-level server", async () => {

@@ -1,6 +1,15 @@
 // @module-tag long
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -28,7 +37,9 @@ const git = (...args: string[]) =>
   });
 
 /** Runs the program and returns its output. */
-async function runProgram(...args: string[]): Promise<{ code: number; text: string }> {
+const runProgram = (...args: string[]) => runIn(folder, ...args);
+
+async function runIn(place: string, ...args: string[]): Promise<{ code: number; text: string }> {
   const written: string[] = [];
   const { stdout, stderr } = process;
   const saved = [stdout.write, stderr.write] as const;
@@ -39,7 +50,7 @@ async function runProgram(...args: string[]): Promise<{ code: number; text: stri
   stdout.write = keep as typeof stdout.write;
   stderr.write = keep as typeof stderr.write;
   try {
-    return { code: await run([...args, folder]), text: written.join("") };
+    return { code: await run([...args, place]), text: written.join("") };
   } finally {
     [stdout.write, stderr.write] = saved;
   }
@@ -139,15 +150,99 @@ describe("what is written", () => {
   });
 });
 
-test("the configuration of a repository cannot run programs", () => {
-  write("server.ts");
-  git("init", "-q");
+describe("the configuration of a repository cannot run programs", () => {
+  let proof: string;
+  let program: string;
+  beforeEach(() => {
+    write("server.ts");
+    git("init", "-q");
+    proof = join(outside, "ran");
+    program = join(folder, ".git/hook.sh");
+    writeFileSync(program, `#!/bin/sh\ntouch ${proof}\ncat\n`, { mode: 0o755 });
+  });
+
+  /** Asks git what the migration asks it. */
+  function askGit() {
+    hasChanges(folder);
+    readProject(folder);
+    return spawnSync("test", ["-e", proof]).status === 0;
+  }
+
+  test("that watches files or filters them", () => {
+    git("config", "core.fsmonitor", program);
+    git("config", "filter.evil.clean", program);
+    write(".gitattributes", "*.ts filter=evil\n");
+    expect(hasChanges(folder)).toBe(true);
+    expect(askGit()).toBe(false);
+  });
+
+  test.each([
+    ["whose filter has a name with an equals sign", "=x", "config"],
+    ["in an included file", "", "included"],
+    ["in the configuration of the work tree", "", "config.worktree"],
+  ])("%s", (_, suffix, file) => {
+    write(".gitattributes", `*.ts filter=evil${suffix}\n`);
+    git("-c", "core.autocrlf=false", "add", "-A");
+    git("commit", "-qm", "a", "--no-verify");
+    git("config", "extensions.worktreeConfig", "true");
+    git("config", "include.path", "included");
+    const text = `[filter "evil${suffix}"]\n\tclean = ${program}\n\trequired = true\n`;
+    writeFileSync(join(folder, ".git", file), text, { flag: "a" });
+    // The same size and another time of change: git has to read the file to know whether it has changed.
+    write("server.ts", SOURCE.replace("hi", "ho"));
+    utimesSync(join(folder, "server.ts"), 1, 1);
+    expect(askGit()).toBe(false);
+  });
+
+  test("that fetches what a partial clone lacks", () => {
+    git("add", "-A");
+    git("commit", "-qm", "a", "--no-verify");
+    const tree = execFileSync("git", ["-C", folder, "rev-parse", "HEAD^{tree}"], { encoding: "utf8" }).trim();
+    git("config", "core.repositoryFormatVersion", "1");
+    git("config", "extensions.partialClone", "origin");
+    git("config", "remote.origin.url", `ext::sh -c touch% ${proof}`);
+    git("config", "remote.origin.promisor", "true");
+    git("config", "protocol.ext.allow", "always");
+    rmSync(join(folder, ".git/objects", tree.slice(0, 2), tree.slice(2)));
+    expect(askGit()).toBe(false);
+  });
+});
+
+describe("hostile names", () => {
+  test("of files cannot control the terminal, in the report and in errors", async () => {
+    const name = "a\u001b[2J\u202e.ts";
+    write(name);
+    writeFileSync(join(folder, `b${name}`), Buffer.from([0x61, 0, 0x62]));
+    const { text } = await runProgram();
+    expect(text).toContain("it is not text");
+    for (const each of ["\u001b", "\u202e"]) expect(text).not.toContain(each);
+    const moved = join(folder, `c${name}`);
+    const missing = await runIn(moved);
+    expect(missing.code).toBe(1);
+    for (const each of ["\u001b", "\u202e"]) expect(missing.text).not.toContain(each);
+  });
+
+  test("as long as the file system allows are written", async () => {
+    const name = `${"n".repeat(250)}.ts`;
+    write(name);
+    expect((await runProgram("--write")).text).toContain("Written.");
+    expect(readFileSync(join(folder, name), "utf8")).toContain('from "mcp-edge"');
+  });
+});
+
+test("configurations and references that leave the folder are not read, and nothing of the project runs", async () => {
+  write("server.ts", `/// <reference path="../outside.ts" />\nimport "../../outside.ts";\n${SOURCE}`);
   const proof = join(outside, "ran");
-  writeFileSync(join(folder, ".git/hook.sh"), `#!/bin/sh\ntouch ${proof}\n`, { mode: 0o755 });
-  git("config", "core.fsmonitor", join(folder, ".git/hook.sh"));
-  git("config", "filter.evil.clean", join(folder, ".git/hook.sh"));
-  write(".gitattributes", "*.ts filter=evil\n");
-  expect(hasChanges(folder)).toBe(true);
-  readProject(folder);
+  const script = `node -e "require('fs').writeFileSync('${proof}', '')"`;
+  const scripts = Object.fromEntries(["preinstall", "install", "postinstall", "prepare"].map((each) => [each, script]));
+  write("package.json", JSON.stringify({ scripts, dependencies: { "@modelcontextprotocol/sdk": "1.0.0" } }));
+  write(
+    "tsconfig.json",
+    JSON.stringify({ extends: "../outside.json", compilerOptions: { plugins: [{ name: "./p.js" }] } }),
+  );
+  for (const each of ["p.js", "vite.config.js", "biome.js"])
+    write(each, `require("fs").writeFileSync(${JSON.stringify(proof)}, "");`);
+  expect((await runProgram("--write")).text).toContain("Written.");
+  expect(readFileSync(join(folder, "package.json"), "utf8")).toContain('"mcp-edge"');
   expect(spawnSync("test", ["-e", proof]).status).toBe(1);
 });

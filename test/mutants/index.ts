@@ -1,6 +1,7 @@
 /** The mutants, by what they put at risk. `npm run mutants` runs the tests against each of them. */
 import { MUTANTS as AUTHORIZATION_SERVER } from "./lists/authorization-server.ts";
 import { MUTANTS as LIMITS } from "./lists/limits.ts";
+import { MUTANTS as MIGRATE } from "./lists/migrate.ts";
 import { MUTANTS as PROTOCOL } from "./lists/protocol.ts";
 import { MUTANTS as RECORDER } from "./lists/recorder.ts";
 import { MUTANTS as REPLAY } from "./lists/replay.ts";
@@ -15,6 +16,7 @@ import type { Mutant } from "./mutant.ts";
 export const LISTS: Readonly<Record<string, readonly Mutant[]>> = {
   "authorization-server": AUTHORIZATION_SERVER,
   limits: LIMITS,
+  migrate: MIGRATE,
   protocol: PROTOCOL,
   recorder: RECORDER,
   replay: REPLAY,

@@ -8,6 +8,7 @@ import { type AddedOptions, migrateConstructor } from "./constructors.ts";
 import type { Migration } from "./context.ts";
 import type { Nested } from "./edits.ts";
 import { dedent, freeName } from "./names.ts";
+import { propsPlugin } from "./props.ts";
 import { rangeOf, type Unit } from "./unit.ts";
 
 /** Finds the classes of `McpAgent`, and migrates those that can be. */
@@ -288,37 +289,19 @@ function writeApp(
   const use = ["durable()"];
   const provider = findProvider(migration, declaration);
   let before = "";
-  if (usesProps && provider) {
-    unit.need("mcp-edge/worker/auth", "bearer");
-    unit.need("mcp-edge/worker/auth", "workersOAuthProvider");
-    before = `// The issuer names the authorization server in ctx.auth: write the URL of this Worker.${newline}const verify = workersOAuthProvider({ claims: (props: ${props ?? "Record<string, unknown>"}) => ({ ...props }) });${newline}`;
-    use.unshift('bearer({ issuer: "https://mcp.example.com", verify })');
-    migration.topics.add("props");
-  } else if (usesProps) {
-    migration.topics.add("props");
-    unit.need("mcp-edge/worker", "authenticate");
-    before = propsPlugin(env ?? "Env", props ?? "Record<string, unknown>").join(newline) + newline;
-    use.unshift("withProps");
+  if (usesProps) {
+    const plugin = propsPlugin(migration, unit, {
+      hasProvider: provider,
+      env: env ?? "Env",
+      ...(props ? { props } : {}),
+    });
+    before = plugin.before;
+    use.unshift(plugin.use);
   }
   const text = `${before}${isExported ? "export " : ""}const ${app} = edge(${source}, { use: [${use.join(", ")}] });${newline}export class McpObject extends ${app}.McpObject {}`;
   unit.edits.insert(declaration.getEnd(), newline + newline + text);
   migration.agents.set(className, { app, className: "McpObject" });
   for (const [file, other] of migration.units) replaceUses(other, file === unit.file, declaration, app);
-}
-
-/** The lines of a plugin for a Worker that sets `ctx.props` itself. Props have no user id, so their hash binds sessions to them. */
-function propsPlugin(env: string, props: string): string[] {
-  return [
-    "// Passes on the props that the Worker has set after it has authenticated the request. The subject binds sessions to them: the id of the",
-    "// user is better, because it stays the same when a token in the props is renewed.",
-    `const withProps = authenticate<${env}>(async (_request, _env, execution) => {`,
-    `  const { props } = execution as { readonly props?: ${props} };`,
-    '  if (!props || Object.keys(props).length === 0) return "anonymous";',
-    '  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(props)));',
-    '  const subject = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");',
-    '  return { issuer: "https://mcp.example.com", subject, claims: { ...props } };',
-    "});",
-  ];
 }
 
 /** Whether the project has an `OAuthProvider` around the agent. */

@@ -16,6 +16,8 @@ export class Migration {
   readonly agents = new Map<string, { readonly app: string; readonly className: string }>();
   /** Handlers of subscriptions, which become options of their server. */
   readonly subscriptions: { readonly created: Node; readonly option: string; readonly handler: Node }[] = [];
+  /** Whether handlers read the props of the user from `ctx.auth`. */
+  usesProps = false;
   /** Whether a server is now served over Durable Objects. */
   needsObjects = false;
 

@@ -3,13 +3,15 @@
  *
  * @module
  */
-import { type CallExpression, Node, type Statement, SyntaxKind } from "ts-morph";
+import { type CallExpression, Node, type PropertyAccessExpression, type Statement, SyntaxKind } from "ts-morph";
 import type { Migration } from "./context.ts";
 import type { Nested } from "./edits.ts";
+import { replaceSource } from "./factories.ts";
 import { dedent, freeName } from "./names.ts";
 import { memberOf, textOf } from "./object-parts.ts";
-import { isIndependentOf, usesOf } from "./scopes.ts";
-import { asFunction, followName, rangeOf, type Unit, unwrap } from "./unit.ts";
+import { hasOAuthProvider, propsPlugin } from "./props.ts";
+import { isIndependentOf, topStatement, usesOf } from "./scopes.ts";
+import { asFunction, rangeOf, type Unit, unwrap } from "./unit.ts";
 
 /** Options that this kit does not need. */
 const IGNORED = new Set([
@@ -29,7 +31,7 @@ export function migrateFetchHandlers(migration: Migration, unit: Unit): void {
   for (const call of unit.file.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     const name = importedName(unit, call.getExpression());
     if (name === undefined) continue;
-    if (name.imported === "serveStdio") migrateServeStdio(unit, call);
+    if (name.imported === "serveStdio") migrateServeStdio(migration, unit, call);
     if (name.imported === "createMcpHonoApp") replaceApp(unit, call);
     if (name.imported !== "createMcpHandler" && name.imported !== "default") continue;
     if (/mcp-handler|mcp-adapter/.test(name.module)) migrateInitializer(migration, unit, call);
@@ -53,47 +55,16 @@ function importedName(unit: Unit, callee: Node): { module: string; imported: str
 }
 
 /** `serveStdio(createServer)` takes a function in the SDK v2, and the server here. */
-function migrateServeStdio(unit: Unit, call: CallExpression): void {
+function migrateServeStdio(migration: Migration, unit: Unit, call: CallExpression): void {
   const [source] = call.getArguments();
   unit.need("mcp-edge/node", "serveStdio");
-  if (source) replaceSource(unit, source);
+  if (source) replaceSource(migration, unit, source);
 }
 
 /** The app with checks of hosts: the endpoint has its own. */
 function replaceApp(unit: Unit, call: CallExpression): void {
   unit.need("hono", "Hono");
   unit.replace(call, "new Hono()");
-}
-
-/** Writes the server instead of the function that creates it, if that function has no parameters and is not asynchronous. */
-function replaceSource(unit: Unit, source: Node): void {
-  const value = followName(source);
-  const isFunction =
-    Node.isFunctionDeclaration(value) || Node.isFunctionExpression(value) || Node.isArrowFunction(value);
-  if (!isFunction) return;
-  const parameters = value.getParameters();
-  const used = parameters.filter(
-    (each) => usesOf(each.getNameNode()).length > 0 || !Node.isIdentifier(each.getNameNode()),
-  );
-  if (used.length > 0) {
-    unit.todo(
-      source,
-      "The function gets (request, env, principal) here, and only for HTTP; ctx of a handler has era, auth and env.",
-    );
-    return;
-  }
-  const inPlace = asFunction(source);
-  if (inPlace) {
-    const body = inPlace.getBody();
-    if (Node.isBlock(body)) {
-      unit.replace(source, (nested) => `(${nested(rangeOf(source))})()`);
-      return;
-    }
-    unit.replace(source, (nested) => nested(rangeOf(body)));
-    return;
-  }
-  for (const parameter of parameters) if (parameters.length === 1) unit.replace(parameter, "");
-  unit.replace(source, (nested) => `${value.isAsync() ? "await " : ""}${nested(rangeOf(source))}()`);
 }
 
 function migrateHandler(migration: Migration, unit: Unit, call: CallExpression): void {
@@ -110,9 +81,14 @@ function migrateHandler(migration: Migration, unit: Unit, call: CallExpression):
     }
   }
   unit.need("mcp-edge/worker", "edge");
-  replaceSource(unit, source);
+  replaceSource(migration, unit, source);
   const path = memberOf(options, "route") ?? routeOf(unit, call);
-  const text = (nested: Nested) => `edge(${nested(rangeOf(source))}${path ? pathText(path, nested) : ""})`;
+  const named = nameServer(unit, call, source);
+  const use = migration.usesProps ? writePlugin(migration, unit, call) : undefined;
+  const text = (nested: Nested) => {
+    const members = [...(path ? pathMembers(path, nested) : []), ...(use === undefined ? [] : [`use: [${use}]`])];
+    return `edge(${named ?? nested(rangeOf(source))}${members.length > 0 ? `, { ${members.join(", ")} }` : ""})`;
+  };
   const outer = call.getParent();
   const isCalled = Node.isCallExpression(outer) && outer.getExpression() === call;
   const statement = isCalled
@@ -125,7 +101,36 @@ function migrateHandler(migration: Migration, unit: Unit, call: CallExpression):
   }
   unit.replace(call, (nested) => `${text(nested)}${isCalled ? ".fetch" : ""}`);
   const declaration = call.getParentIfKind(SyntaxKind.VariableDeclaration);
-  if (declaration) callFetch(unit, declaration.getNameNode());
+  if (declaration) callFetch(unit, declaration.getNameNode(), named);
+}
+
+/** Methods of the notifier of a handler, which are methods of a server here. */
+const NOTIFIES = new Set(["resourceUpdated", "toolsChanged", "promptsChanged", "resourcesChanged"]);
+
+/** Declares the server before its endpoint if the program sends notifications through it. Returns the name of the variable. */
+function nameServer(unit: Unit, call: CallExpression, source: Node): string | undefined {
+  const declaration = call.getParentIfKind(SyntaxKind.VariableDeclaration);
+  const statement = declaration?.getFirstAncestorByKind(SyntaxKind.VariableStatement);
+  if (!declaration || !statement || !usesOf(declaration.getNameNode()).some((use) => notifyCall(use))) return undefined;
+  const name = freeName(unit, ["mcpServer", "notifyingServer"]);
+  const isTyped = !/\.[cm]?jsx?$/.test(unit.path);
+  if (isTyped) unit.need("mcp-edge", "type McpServer");
+  const { newline } = unit;
+  const indent = unit.indentAt(statement.getStart());
+  // The type is written, because the function that creates the server may refer to it.
+  unit.edits.replace(
+    { start: statement.getStart(), end: statement.getStart() },
+    (nested) => `const ${name}${isTyped ? ": McpServer" : ""} = ${nested(rangeOf(source))};${newline}${indent}`,
+  );
+  return name;
+}
+
+/** The call of `handler.notify.method()` for a use of the handler. */
+function notifyCall(use: Node): PropertyAccessExpression | undefined {
+  const notifier = use.getParent();
+  const method = notifier?.getParent();
+  if (!Node.isPropertyAccessExpression(notifier) || notifier.getName() !== "notify") return undefined;
+  return Node.isPropertyAccessExpression(method) && NOTIFIES.has(method.getName()) ? method : undefined;
 }
 
 /** The bindings are an object for Hono. */
@@ -136,18 +141,37 @@ function typeBindings(unit: Unit, given: Node): void {
 }
 
 /** The path is left out if it is the default. */
-function pathText(path: Node | string, nested: Nested): string {
+function pathMembers(path: Node | string, nested: Nested): string[] {
   const text = typeof path === "string" ? JSON.stringify(path) : nested(rangeOf(path));
-  return /^["'`]\/mcp["'`]$/.test(text) ? "" : `, { path: ${text} }`;
+  return /^["'`]\/mcp["'`]$/.test(text) ? [] : [`path: ${text}`];
+}
+
+/** Writes the plugin that passes on the props of the user before the statement of the handler. Returns its text in `use`. */
+function writePlugin(migration: Migration, unit: Unit, call: CallExpression): string {
+  const { before, use } = propsPlugin(migration, unit, { hasProvider: hasOAuthProvider(migration), env: "unknown" });
+  const statement = topStatement(call);
+  unit.edits.once("props", () => unit.edits.insert(statement?.getStart() ?? 0, before));
+  return use;
 }
 
 /** The path of the route that calls the handler, as in `app.all("/mcp", (c) => handler.fetch(c.req.raw))`. */
 function routeOf(unit: Unit, call: CallExpression): string | undefined {
-  const name = call.getParentIfKind(SyntaxKind.VariableDeclaration)?.getName();
-  if (name === undefined) return undefined;
+  const adapter = call.getParentIfKind(SyntaxKind.CallExpression);
+  const [name, adapted] = [call, adapter].map((each) =>
+    each?.getParentIfKind(SyntaxKind.VariableDeclaration)?.getName(),
+  );
+  const direct = [`${name}.fetch`, `toNodeHandler(${name})`, `toNodeHandler(${call.getText()})`];
+  const nodes = unit.file
+    .getVariableDeclarations()
+    .filter((each) => direct.includes(each.getInitializer()?.getText() ?? ""))
+    .map((each) => each.getName());
+  const names = [...nodes, ...(adapted === undefined ? [] : [adapted])];
   for (const each of unit.file.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     const [path, handler] = each.getArguments();
-    if (Node.isStringLiteral(path) && handler?.getText().includes(`${name}.fetch`)) return path.getLiteralValue();
+    if (!Node.isStringLiteral(path) || !handler) continue;
+    const text = handler.getText();
+    const isUsed = names.some((one) => text === one || text.includes(`${one}(`));
+    if (isUsed || direct.some((one) => text.includes(one))) return path.getLiteralValue();
   }
   return undefined;
 }
@@ -163,13 +187,18 @@ function hoist(unit: Unit, call: CallExpression, statement: Statement, text: (ne
 }
 
 /** Calls of the handler itself become calls of `fetch` of the app. */
-function callFetch(unit: Unit, name: Node): void {
+function callFetch(unit: Unit, name: Node, server: string | undefined): void {
   if (!Node.isIdentifier(name)) return;
   for (const reference of usesOf(name)) {
     const parent = reference.getParent();
     if (Node.isCallExpression(parent) && parent.getExpression() === reference)
       unit.edits.insert(reference.getEnd(), ".fetch");
     const access = parent?.getParent();
+    const notified = notifyCall(reference);
+    if (notified && server !== undefined) {
+      unit.replace(notified, `${server}.${notified.getName()}`);
+      continue;
+    }
     if (Node.isPropertyAccessExpression(parent) && parent.getName() === "notify" && access) {
       unit.todo(
         access,

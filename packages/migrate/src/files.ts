@@ -6,6 +6,7 @@
 import {
   closeSync,
   constants,
+  type Dirent,
   fstatSync,
   lstatSync,
   openSync,
@@ -16,7 +17,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { listFiles } from "./git.ts";
 import type { Change, TextFile } from "./migrate.ts";
 
@@ -87,13 +88,22 @@ function realFolder(given: string): string {
 function walk(folder: string, prefix = "", depth = 0): string[] {
   if (depth > DEPTH_MAX) return [];
   const found: string[] = [];
-  for (const entry of readdirSync(join(folder, prefix), { withFileTypes: true })) {
+  for (const entry of entriesOf(join(folder, prefix))) {
     const path = prefix + entry.name;
     if (entry.isFile()) found.push(path);
     else if (entry.isDirectory() && !SKIPPED.test(`${path}/`)) found.push(...walk(folder, `${path}/`, depth + 1));
     if (found.length > 20 * FILES_MAX) throw new FolderError("The folder has too many files. Name a smaller folder.");
   }
   return found;
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    // A folder that cannot be read has no files that could be changed.
+    return [];
+  }
 }
 
 /** Reads a file, or returns the reason why it was not read. */
@@ -139,11 +149,15 @@ export function writeChanges(folder: string, changes: readonly Change[]): void {
     const full = join(folder, path);
     const parent = realpathSync(dirname(full));
     if (parent !== folder && !isWithin(folder, parent)) throw new FolderError(`${path} is not in the folder.`);
-    const { mode } = lstatSync(full);
-    const temporary = join(parent, `.mcp-edge-migrate-${process.pid}-${relative(parent, full)}`);
+    const mode = lstatSync(full).mode & 0o777;
+    const temporary = join(parent, `.mcp-edge-migrate-${process.pid}`);
     try {
       writeFileSync(temporary, after, { flag: "wx", mode });
       renameSync(temporary, full);
+    } catch (error) {
+      throw new FolderError(
+        `${path} could not be written (${error instanceof Error ? error.message : String(error)}).`,
+      );
     } finally {
       rmSync(temporary, { force: true });
     }

@@ -63,6 +63,11 @@ export class Plans {
     return plan !== undefined && contextName(plan) !== undefined;
   }
 
+  /** Whether a handler that had no parameter for the context gets one. */
+  needsContext(handler: Node): boolean {
+    return this.#plans.get(handler)?.needsContext === true;
+  }
+
   /** Whether an expression is the context of a handler that the old kit called without arguments. */
   isContext(node: Node): boolean {
     if (!Node.isIdentifier(node)) return false;

@@ -21,6 +21,8 @@ const REPLACED: Readonly<Record<string, readonly [module: string, name: string]>
   RequestHandlerExtra: ["mcp-edge", "type HandlerContext"],
   serveStdio: ["mcp-edge/node", "serveStdio"],
   ServerContext: ["mcp-edge", "type HandlerContext"],
+  inputRequired: ["mcp-edge", "inputRequired"],
+  InputRequiredResult: ["mcp-edge", "type InputRequired"],
 };
 
 /** Types that have the same name here. */

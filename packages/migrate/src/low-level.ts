@@ -111,8 +111,8 @@ function migrateTools(migration: Migration, list: Found | undefined, call: Found
     const lines = [
       `const ${callName} = ${nested(rangeOf(call.handler))};`,
       `for (const { name, inputSchema, outputSchema: _output, ...listed } of ${used} as readonly { name: string; inputSchema: object; outputSchema?: object }[]) {`,
-      `  ${server}.tool(name, { ...listed, input: jsonSchema({ ...inputSchema }) }, (args${takesContext(call.handler) ? ", ctx" : ""}) =>`,
-      `    ${callName}({ params: { name, arguments: args as Record<string, never> } }${takesContext(call.handler) ? ", ctx" : ""}),`,
+      `  ${server}.tool(name, { ...listed, input: jsonSchema({ ...inputSchema }) }, (args${takesContext(migration, call.handler) ? ", ctx" : ""}) =>`,
+      `    ${callName}({ params: { name, arguments: args as Record<string, never> } }${takesContext(migration, call.handler) ? ", ctx" : ""}),`,
       "  );",
       "}",
     ];
@@ -147,7 +147,7 @@ function migratePrompts(migration: Migration, list: Found | undefined, get: Foun
     [
       `const ${getName} = ${nested(rangeOf(get.handler))};`,
       `for (const { name, ...listed } of ${isName ? prompts.getText() : listName}) {`,
-      `  ${serverText(get.server)}.prompt(name, listed, async (args${takesContext(get.handler) ? ", ctx" : ""}) => (await ${getName}({ params: { name, arguments: { ...args } } }${takesContext(get.handler) ? ", ctx" : ""})) as PromptReturn);`,
+      `  ${serverText(get.server)}.prompt(name, listed, async (args${takesContext(migration, get.handler) ? ", ctx" : ""}) => (await ${getName}({ params: { name, arguments: { ...args } } }${takesContext(migration, get.handler) ? ", ctx" : ""})) as PromptReturn);`,
       "}",
     ].join(unit.newline + indent),
   );
@@ -174,9 +174,9 @@ function migrateProvider(migration: Migration, found: ReadonlyMap<string, Found>
   }
   unit.replace(read.call, (nested) => {
     const listed = list
-      ? `list: async (${takesContext(list.handler) ? "ctx" : ""}) => (await (${nested(rangeOf(list.handler))})(${listArguments(list.handler)})).resources, `
+      ? `list: async (${takesContext(migration, list.handler) ? "ctx" : ""}) => (await (${nested(rangeOf(list.handler))})(${listArguments(list.handler)})).resources, `
       : "";
-    const context = takesContext(read.handler);
+    const context = takesContext(migration, read.handler);
     return `${serverText(read.server)}.resourceProvider({ ${listed}read: async (uri${context ? ", ctx" : ""}) => (${nested(rangeOf(read.handler))})({ params: { uri } }${context ? ", ctx" : ""}) })`;
   });
   fixRequestType(unit, read.handler, "{ params: { uri: string } }");
@@ -245,9 +245,10 @@ function addHandler(migration: Migration, { unit, handler }: Found, _filler: str
   if (inner) migration.plans.add({ unit, handler: inner, kind: "tool", lacksArguments: false, needsContext: false });
 }
 
-function takesContext(handler: Node): boolean {
+/** Whether the context is passed to a handler. Known only when all steps have run, because they can add the parameter. */
+function takesContext(migration: Migration, handler: Node): boolean {
   const inner = asFunction(unwrap(handler));
-  return (inner?.getParameters().length ?? 0) > 1;
+  return (inner?.getParameters().length ?? 0) > 1 || (inner !== undefined && migration.plans.needsContext(inner));
 }
 
 /** A parameter that was typed by the old SDK gets a type of its own. */

@@ -10,9 +10,9 @@ import { parseArgs } from "node:util";
 import { diff } from "./diff.ts";
 import { FolderError, readProject, writeChanges } from "./files.ts";
 import { hasChanges } from "./git.ts";
-import { migrate, type Outcome } from "./migrate.ts";
+import { migrate, type Outcome, type TextFile } from "./migrate.ts";
 import { reportLines } from "./report.ts";
-import { paintFor } from "./terminal.ts";
+import { clean, paintFor } from "./terminal.ts";
 
 const HELP = `Usage: mcp-edge-migrate [options] [folder]
 
@@ -33,7 +33,7 @@ export async function run(args: readonly string[]): Promise<number> {
     const isUsage =
       error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS");
     if (!isUsage && !(error instanceof FolderError)) throw error;
-    process.stderr.write(`mcp-edge migrate: ${error.message}\n`);
+    process.stderr.write(`mcp-edge migrate: ${clean(error.message)}\n`);
     return isUsage ? 2 : 1;
   }
 }
@@ -54,7 +54,7 @@ async function runParsed(args: readonly string[]): Promise<number> {
   if (values.version) return print(`${readVersion()}\n`);
   if (positionals.length > 1) throw new FolderError("Name one folder.");
   const { folder, files, skipped } = readProject(positionals[0] ?? ".");
-  const outcome = migrate(files, readVersion());
+  const outcome = migrateFiles(files);
   show(outcome, skipped, values["no-diff"] !== true);
   if (outcome.changes.length === 0) {
     if (outcome.todos.length === 0) process.stdout.write("Nothing to migrate was found.\n");
@@ -69,6 +69,16 @@ async function runParsed(args: readonly string[]): Promise<number> {
   writeChanges(folder, outcome.changes);
   process.stdout.write(`Written. Next: npm install, then search for TODO(mcp-edge).\n`);
   return 0;
+}
+
+function migrateFiles(files: readonly TextFile[]): Outcome {
+  try {
+    return migrate(files, readVersion());
+  } catch (error) {
+    // The stack of the type checker is used up.
+    if (error instanceof RangeError) throw new FolderError("A file is nested too deeply. Name a smaller folder.");
+    throw error;
+  }
 }
 
 function print(text: string): number {

@@ -7,16 +7,21 @@ import { type CallExpression, Node, Project, ts } from "ts-morph";
 import { migrateAgents, refuseAgents } from "./agent.ts";
 import { type AddedOptions, migrateConstructor } from "./constructors.ts";
 import { Migration } from "./context.ts";
+import { migrateEvents } from "./events.ts";
 import { migrateFetchHandlers } from "./fetch-handlers.ts";
 import { writeParameters } from "./handlers.ts";
 import { writeImports } from "./imports.ts";
+import { migrateInputs } from "./inputs.ts";
 import { migrateLowLevel } from "./low-level.ts";
+import { migrateNodeHandlers } from "./node-handlers.ts";
 import { DECLARATIONS, kitOf } from "./old-kits.ts";
 import { migratePackageFile } from "./package-file.ts";
+import { migrateAuthContext } from "./props.ts";
 import { type MethodCall, migratePositional, migrateRegistered } from "./register.ts";
 import { migrateResource } from "./resources.ts";
+import { migrateHttpRoutes } from "./routes.ts";
 import { migrateThrown } from "./thrown.ts";
-import { migrateConnect, migrateHttpRoutes } from "./transports.ts";
+import { migrateConnect } from "./transports.ts";
 import { oldClass, type Todo, type Topic, Unit } from "./unit.ts";
 import { migrateContext, migrateServerCall } from "./uses.ts";
 import { migrateWrangler } from "./wrangler.ts";
@@ -58,11 +63,15 @@ export function migrate(files: readonly TextFile[], version: string): Outcome {
   for (const [unit, found] of calls) migrateDefinitions(migration, unit, found);
   for (const [unit, found] of calls) migrateLowLevel(migration, unit, found.filter(isHandlerCall));
   for (const unit of units) migrateAgents(migration, unit);
+  for (const unit of units) migrateEvents(migration, unit);
   const created = migrateConstructors(migration, units);
   for (const [unit, found] of calls) migrateCalls(migration, unit, found);
   for (const unit of units) migrateAccesses(migration, unit);
+  for (const unit of units) migrateAuthContext(migration, unit);
   for (const unit of units) migrateHttpRoutes(migration, unit);
   for (const unit of units) migrateFetchHandlers(migration, unit);
+  for (const unit of units) migrateNodeHandlers(migration, unit);
+  for (const unit of units) migrateInputs(unit);
   migrateThrown(migration);
   writeParameters(migration.plans);
   if (created > 0) migration.topics.add("errors").add("schemas");
@@ -110,8 +119,12 @@ function addUnits(migration: Migration, files: readonly TextFile[]): { path: str
   const skipped: { path: string; reason: string }[] = [];
   for (const { path, text } of files) {
     if (!SOURCE.test(path) || path.endsWith(".d.ts")) continue;
-    const file = project.createSourceFile(`/project/${path}`, text.replace(/^\uFEFF/, ""), { overwrite: true });
-    const unit = new Unit(file, path, migration.topics);
+    const unit = parse(project, migration, path, text);
+    if (!unit) {
+      skipped.push({ path, reason: "it is nested too deeply" });
+      continue;
+    }
+    const { file } = unit;
     // The parser keeps what it found wrong in a member that its types do not declare.
     const { parseDiagnostics = [] } = file.compilerNode as { readonly parseDiagnostics?: readonly unknown[] };
     const isInvalid = parseDiagnostics.length > 0;
@@ -122,6 +135,17 @@ function addUnits(migration: Migration, files: readonly TextFile[]): { path: str
     else if (!isInvalid) migration.units.set(file, unit);
   }
   return skipped;
+}
+
+/** Parses a file; undefined if its nesting exceeds the stack of the parser. */
+function parse(project: Project, migration: Migration, path: string, text: string): Unit | undefined {
+  try {
+    const file = project.createSourceFile(`/project/${path}`, text.replace(/^\uFEFF/, ""), { overwrite: true });
+    return new Unit(file, path, migration.topics);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function findCalls(unit: Unit): CallExpression[] {
@@ -219,21 +243,10 @@ function migrateCalls(migration: Migration, unit: Unit, calls: readonly CallExpr
   }
 }
 
-/** Migrates the members of contexts, and assignments to members of servers. */
+/** Migrates the members of contexts. */
 function migrateAccesses(migration: Migration, unit: Unit): void {
-  for (const node of unit.file.getDescendants()) {
-    if (!Node.isPropertyAccessExpression(node)) continue;
-    if (migrateContext(migration, unit, node)) continue;
-    const parent = node.getParent();
-    const isAssigned =
-      Node.isBinaryExpression(parent) && parent.getLeft() === node && parent.getOperatorToken().getText() === "=";
-    if (isAssigned && isServerClass(oldClass(node.getExpression()))) {
-      unit.commentOut(
-        node,
-        `${node.getName()} has no counterpart: the kit serves clients of all versions, also without a handshake.`,
-      );
-    }
-  }
+  for (const node of unit.file.getDescendants())
+    if (Node.isPropertyAccessExpression(node)) migrateContext(migration, unit, node);
 }
 
 /** Migrates what is not source code. */

@@ -64,7 +64,10 @@ const CLASSES = `
 `;
 
 /** Names that are not declared here are resolved by their import, and have the type `any`. */
-const MODULES = ["@modelcontextprotocol/sdk/*", "@modelcontextprotocol/server", "@modelcontextprotocol/server/*"];
+const MODULES = [
+  "@modelcontextprotocol/sdk/*",
+  ...["server", "server/*", "node", "express", "hono"].map((name) => `@modelcontextprotocol/${name}`),
+];
 
 const ANY = [
   "createMcpExpressApp",
@@ -125,7 +128,7 @@ export const DECLARATIONS = [
        static mount(path: string, options?: any): any; [key: string]: any }
      export const createMcpHandler: any; export const createLegacyMcpHandler: any;`,
   ),
-  declareModule("agents/mcp/server", "export const createMcpHandler: any;"),
+  declareModule("agents/mcp/server", "export const createMcpHandler: any; export const getMcpAuthContext: any;"),
   ...["mcp-handler", "@vercel/mcp-adapter"].map((name) =>
     declareModule(
       name,

@@ -27,6 +27,8 @@ const DIFFERENCES: Readonly<Record<Topic, string>> = {
   capabilities: "Capabilities follow from the definitions: one that nothing is defined for is not announced.",
   questions:
     "Questions (elicit, sample, listRoots) also work for clients of 2026-07-28: the handler then runs again from the top, so effects before a question belong in ctx.step(). An invalid answer throws a QuestionError.",
+  initialized:
+    "Modern clients do not report that they are initialized, so what oninitialized did now runs before the first call of a handler.",
   stdio: "serveStdio() resolves when the input has ended.",
 };
 

@@ -17,7 +17,7 @@ export interface Paint {
 const LINE_CHARS_MAX = 300;
 
 /** Matches control characters except tabs, and characters that are invisible or change the direction of text. */
-const UNSAFE = /(?!\t)[\p{Cc}\p{Cf}]/gu;
+const UNSAFE = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Returns text that is safe to print: one line, without control characters, and shortened. */
 export function clean(text: string): string {

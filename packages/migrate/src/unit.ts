@@ -31,7 +31,16 @@ export type Topic =
   | "questions"
   | "stdio"
   | "sse"
-  | "storage";
+  | "storage"
+  | "initialized";
+
+/** What ends a comment of one line, besides line feeds. */
+const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
+
+/** Names of the project are part of notes. With a line break in a name, its rest would become code. */
+function oneLine(text: string): string {
+  return text.split(LINE_END).join(" ");
+}
 
 /** A file, its changes, and what was found in it. */
 export class Unit {
@@ -92,7 +101,8 @@ export class Unit {
   }
 
   /** Leaves a note before the statement of a node. */
-  todo(node: Node, text: string): void {
+  todo(node: Node, note: string): void {
+    const text = oneLine(note);
     const statement = statementOf(node);
     this.edits.once(`todo ${statement.getStart()} ${text}`, () => {
       this.#notes.push({ path: this.path, line: node.getStartLineNumber(), text, ...rangeOf(node) });
@@ -105,7 +115,8 @@ export class Unit {
   }
 
   /** Turns a statement into a comment, with a note. */
-  commentOut(node: Node, text: string): void {
+  commentOut(node: Node, note: string): void {
+    const text = oneLine(note);
     const statement = statementOf(node);
     this.edits.once(`out ${statement.getStart()}`, () => {
       this.#out.push(rangeOf(statement));
@@ -113,7 +124,7 @@ export class Unit {
       const indent = this.indentAt(statement.getStart());
       const lines = statement
         .getText()
-        .split(/\r?\n/)
+        .split(LINE_END)
         .map((line) => line.replace(indent, ""));
       const all = [
         `// TODO(mcp-edge): ${text} See ${guideOf(this.kit)}`,
@@ -126,13 +137,33 @@ export class Unit {
   /** Removes a statement with its line. */
   remove(node: Node): void {
     const { start, end } = rangeOf(node);
+    this.#removeRange(start, end);
+  }
+
+  #removeRange(start: number, end: number): void {
     let [from, to] = [start, end];
     while (from > 0 && (this.text[from - 1] === " " || this.text[from - 1] === "\t")) from -= 1;
     const isLineStart = from === 0 || this.text[from - 1] === "\n";
     const rest = /^[ \t]*\r?\n/.exec(this.text.slice(to));
-    if (isLineStart && rest) to += rest[0].length;
-    else from = start;
+    if (isLineStart && rest) {
+      to += rest[0].length;
+      // Of the empty lines before and after the statement, one is left.
+      const next =
+        /(^|\{[ \t]*\r?\n|\n[ \t]*\r?\n)$/.test(this.text.slice(0, from)) && /^[ \t]*\r?\n/.exec(this.text.slice(to));
+      if (next) to += next[0].length;
+    } else from = start;
     this.edits.replace({ start: from, end: to }, "");
+  }
+
+  /** Removes a statement with the comments directly before it. A comment at the start of the file stays. */
+  removeWithComments(node: Node): void {
+    let start = node.getStart();
+    for (const comment of [...node.getLeadingCommentRanges()].reverse()) {
+      const between = this.text.slice(comment.getEnd(), start);
+      if (comment.getPos() === 0 || between.split("\n").length !== 2) break;
+      start = comment.getPos();
+    }
+    this.#removeRange(start, node.getEnd());
   }
 
   /** The white space at the start of the line of a position. */
@@ -214,6 +245,11 @@ function isBodyOf(node: Node): boolean {
 /** A function that is written in place. */
 export function asFunction(node: Node | undefined) {
   return Node.isArrowFunction(node) || Node.isFunctionExpression(node) ? node : undefined;
+}
+
+/** Whether a node is a function with parameters and a body of its own. */
+export function isFunction(node: Node | undefined) {
+  return Node.isFunctionDeclaration(node) || Node.isFunctionExpression(node) || Node.isArrowFunction(node);
 }
 
 /** Removes parentheses, `as` and `satisfies`. */

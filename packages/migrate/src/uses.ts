@@ -15,6 +15,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   requestId: "requestId",
   _meta: "meta",
   id: "requestId",
+  inputResponses: "inputResponses",
 };
 
 /** Migrates one access of a member of a context. Returns whether the node was one. */
@@ -39,7 +40,7 @@ export function migrateContext(migration: Migration, unit: Unit, access: Propert
     unit.todo(access, "Handlers have no session id, because modern clients have no sessions.");
   } else if (name === "authInfo" || name === "http") {
     migration.topics.add("props");
-    migrateAuth(unit, access, base);
+    migrateAuth(unit, access, (nested) => nested(rangeOf(base)));
   } else {
     unit.todo(access, `The context has no ${name}.`);
   }
@@ -63,14 +64,18 @@ function isDropped(access: Node): boolean {
   return Node.isPropertyAccessExpression(callee) && callee.getName() === "sendLoggingMessage";
 }
 
-/** `extra.authInfo` and `ctx.http?.authInfo` are `ctx.auth`, with other members. */
-function migrateAuth(unit: Unit, access: PropertyAccessExpression, base: Node): void {
+/** Members of the old `authInfo` with the same name and type in `ctx.auth`. */
+const AUTH_MEMBERS = new Set(["clientId", "scopes"]);
+
+/** `extra.authInfo` and `ctx.http?.authInfo` are `ctx.auth`, with other members. `base` is the text of the context. */
+export function migrateAuth(unit: Unit, access: PropertyAccessExpression, base: Text): void {
   const parent = access.getParent();
-  const whole =
-    access.getName() === "http" && Node.isPropertyAccessExpression(parent) && parent.getName() === "authInfo"
-      ? parent
-      : access;
-  unit.replace(whole, (nested) => `${nested(rangeOf(base))}.auth`);
+  const isPart =
+    access.getName() === "http" && Node.isPropertyAccessExpression(parent) && parent.getName() === "authInfo";
+  const whole = isPart ? parent : access;
+  unit.replace(whole, (nested) => `${base(nested)}.auth`);
+  const member = whole.getParent();
+  if (Node.isPropertyAccessExpression(member) && AUTH_MEMBERS.has(member.getName())) return;
   unit.todo(access, "ctx.auth has issuer, subject, scopes, claims and clientId, but not the token.");
 }
 
@@ -92,6 +97,12 @@ function migrateCall(migration: Migration, unit: Unit, call: CallExpression, bas
       return true;
     case "elicitInput":
       return migrateElicit(migration, unit, call, (nested) => nested(rangeOf(base)));
+    case "requestState": {
+      const [type] = call.getTypeArguments();
+      if (type && type.getText() !== "string") return false;
+      unit.replace(call, (nested) => `${nested(rangeOf(base))}.requestState`);
+      return true;
+    }
     case "requestSampling":
       return migrateSample(migration, unit, call, first, (nested) => nested(rangeOf(base)));
     case "sendRequest":

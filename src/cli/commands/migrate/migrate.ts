@@ -4,7 +4,7 @@
  * @module
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -29,9 +29,11 @@ export async function runMigrate(folder: string, options: MigrateOptions): Promi
   const installed = findInstalled();
   if (installed !== undefined) return start({ command: process.execPath, args: [installed, ...args] });
   await agree(options.yes === true);
-  // In an empty folder: npx would prefer a package of the folder that is migrated, and read its .npmrc.
+  // In a folder without packages: npx would prefer a package of the folder that is migrated, and read its .npmrc.
   const cwd = mkdtempSync(join(tmpdir(), "mcp-edge-migrate-"));
   try {
+    // Without this file, npx looks for a project in the folders above, in which other users may be allowed to write.
+    writeFileSync(join(cwd, "package.json"), '{ "private": true }');
     return await start(findProgram("npx", ["--yes", `${PACKAGE}@${packageVersion()}`, ...args], { cwd }), cwd);
   } finally {
     rmSync(cwd, { recursive: true, force: true });

@@ -9,8 +9,5 @@ const getServer = () => {
 };
 
 
-
-
-
 const PORT = 3000;
 await serveHttp(edge(getServer), { port: PORT });

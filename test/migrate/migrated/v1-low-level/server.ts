@@ -39,7 +39,6 @@ for (const { name, ...listed } of promptList) {
   server.prompt(name, listed, async (args) => (await getPrompt({ params: { name, arguments: { ...args } } })) as PromptReturn);
 }
 
-
 server.resourceProvider({ list: async () => (await (async () => ({
   resources: [{ uri: "memo://1", name: "One" }],
 }))()).resources, read: async (uri) => (async (request: { params: { uri: string } }) => {

@@ -6,7 +6,6 @@ server.resource("notes://about", { name: "about", mimeType: "text/plain" }, asyn
   contents: [{ uri: uri, text: `About ${new URL(uri).host} at ${uri}` }],
 }));
 
-
 server.resourceTemplate("notes://{id}", { name: "note", title: "A note", complete: { id: (value) => ["1", "2"].filter((id) => id.startsWith(value)) } }, async (uri: string, { id }, extra) => ({
   contents: [{ uri: uri, text: `Note ${id} for ${extra.requestId}` }],
 }));

@@ -27,7 +27,6 @@ server.tool("summarize", {}, async (_args, ctx) => {
   return { content: [{ type: "text", text: answer.content.type === "text" ? answer.content.text : "" }] };
 });
 
-
 server.onRootsChanged(async (ctx) => {
   const { roots } = await ctx.listRoots().then((roots) => ({ roots: [...roots] }));
   console.error(roots.length, watched.size);
