@@ -232,6 +232,14 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
       expect(result.structuredContent).toEqual(isModern ? ROWS : undefined);
     });
 
+    test("an array root with empty content is sent as JSON text where it cannot be structured content", async () => {
+      const { result } = await run(
+        () => ({ content: [], structuredContent: ROWS }),
+        z.array(z.object({ n: z.number() })),
+      );
+      expect(result.content).toEqual(isModern ? [] : [{ type: "text", text: JSON.stringify(ROWS) }]);
+    });
+
     test("an object root goes to every version that has structured content", async () => {
       const { result, tool } = await run(() => ({ n: 1 }), z.object({ n: z.number() }));
       expect("structuredContent" in result).toBe(hasStructured);
@@ -378,9 +386,9 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
       expect(result.content).toEqual([TEXT]);
     });
 
-    test("empty content given by the author stays empty", async () => {
+    test("empty content given by the author stays empty where the structured content is sent", async () => {
       const { result } = await run(() => ({ content: [], structuredContent: { rows: [] } }), output);
-      expect(result.content).toEqual([]);
+      expect(result.content).toEqual(hasStructured ? [] : [{ type: "text", text: JSON.stringify({ rows: [] }) }]);
     });
 
     test("defaults of the output schema are in both the structured content and its text", async () => {

@@ -44,7 +44,7 @@ export function explainUnasked(error: unknown, { canAsk }: Terminal): unknown {
   if (canAsk || !McpError.is(error) || error.code !== ErrorCode.MissingRequiredClientCapability) return error;
   return withMore(
     error,
-    "The server needs to ask you a question, but standard input and standard error are not a terminal.",
+    "The server needs to ask you a question, but standard input or standard error is not a terminal.",
   );
 }
 

@@ -42,7 +42,11 @@ export interface ToolAnnotations {
 
 /** A full tool result, for handlers that set every member themselves. */
 export interface ToolResult {
-  /** The content for the model. @default the structured content as JSON text */
+  /**
+   * The content for the model. If it is empty, clients to which the structured content cannot be sent receive that as text.
+   *
+   * @default the structured content as JSON text
+   */
   readonly content?: readonly ContentBlock[];
   /** The result as data. It must fit the output schema, if the tool has one. */
   readonly structuredContent?: unknown;

@@ -80,8 +80,10 @@ function hasOtherRoot(tool: CompiledTool, isError: boolean): boolean {
 
 function encodeToolResult(result: ToolResult, rules: VersionRules, hasOtherRoot: boolean): JsonObject {
   const { structuredContent: structured, content, isError, _meta } = result;
-  const encoded: JsonObject = { content: encodeContent(content, structured, rules) };
   const isSent = rules.structured === "any" || (rules.structured === "object" && isObject(structured) && !hasOtherRoot);
+  // Without either, a client of an older version would receive nothing.
+  const isNeeded = !isSent && content?.length === 0;
+  const encoded: JsonObject = { content: encodeContent(isNeeded ? undefined : content, structured, rules) };
   if (structured !== undefined && isSent) encoded.structuredContent = structured;
   if (isError !== undefined) encoded.isError = isError;
   if (_meta !== undefined) encoded._meta = _meta;
