@@ -1,8 +1,7 @@
 /** How VitePress converts the documents. A document is text: nothing in it is HTML, an expression or a directive of Vue, or a file. */
-import type { MarkdownOptions } from "vitepress";
 import { anchorOf } from "./pages.ts";
 
-export const MARKDOWN: MarkdownOptions = {
+export const MARKDOWN = {
   // Documents contain no HTML. Text in angle brackets is text.
   html: false,
   anchor: { slugify: anchorOf },
@@ -11,7 +10,7 @@ export const MARKDOWN: MarkdownOptions = {
   // Documents insert no other files, such as files outside of the documents.
   snippet: false,
   include: false,
-  config: (markdown) => {
+  config: (markdown: Markdown): void => {
     markdown.core.ruler.push("empty-headers", ({ tokens }) => tokens.forEach(replaceEmptyHeader));
     for (const name of ["text", "code_inline"]) {
       const render = markdown.renderer.rules[name];
@@ -28,6 +27,11 @@ function replaceEmptyHeader(token: Token, at: number, tokens: readonly Token[]):
   const close = tokens.slice(at).find(({ type }) => type === "th_close");
   token.tag = "td";
   if (close) close.tag = "td";
+}
+/** The part of markdown-it that is used here. The types of VitePress would add those of browsers to the types of the tests. */
+interface Markdown {
+  readonly core: { readonly ruler: { push(name: string, rule: (state: { readonly tokens: Token[] }) => void): void } };
+  readonly renderer: { readonly rules: { [name: string]: ((...args: never[]) => string) | undefined } };
 }
 interface Token {
   readonly type: string;

@@ -1,9 +1,16 @@
 /** Documents that try to be more than text on the site. */
-import { createMarkdownRenderer } from "vitepress";
 import { expect, test } from "vitest";
 import { MARKDOWN } from "../../site/markdown.ts";
 import { withFrontmatter } from "../../site/stage.ts";
 
+/** Not a literal: the types of VitePress would add those of browsers to the types of the tests. */
+const VITEPRESS: string = "vitepress";
+const { createMarkdownRenderer } = (await import(VITEPRESS)) as {
+  createMarkdownRenderer(
+    folder: string,
+    options: typeof MARKDOWN,
+  ): Promise<{ renderAsync(text: string, env?: object): Promise<string> }>;
+};
 const markdown = await createMarkdownRenderer(import.meta.dirname, MARKDOWN);
 
 /** Matches two braces that are not in an attribute, where Vue evaluates nothing. */
