@@ -18,7 +18,7 @@ export const MARKDOWN = {
       markdown.renderer.rules[name] = (...args) => render?.(...args).replaceAll("{", "&#123;") ?? "";
     }
   },
-  theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" } as const,
 };
 
 /** Makes an empty header cell an ordinary cell, because a screen reader would announce a header without a name. */
