@@ -9,7 +9,7 @@ import { Command, Option } from "commander";
 import { nodeOf } from "../test/harness/nodes.ts";
 import { MANAGERS, type Manager } from "./installs/managers.ts";
 import { type Packed, type Tried, tryInstall } from "./installs/try.ts";
-import { packInto } from "./release/publish.ts";
+import { packInto } from "./release/pack.ts";
 import { Repository } from "./release/repository.ts";
 import { ROOT } from "./tools.ts";
 
@@ -60,7 +60,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Finds the two packed files in a folder. */
+/** Finds the packed files in a folder. */
 function packedIn(place: string): Packed {
   const files = readdirSync(place).filter((file) => file.endsWith(".tgz"));
   const find = (name: string) => {

@@ -1,9 +1,10 @@
 /**
- * Releases this repository in two steps: `npm run release -- prepare 1.0.0` commits the version, and, after
- * `npm run test:all` on that commit, `npm run release -- publish` publishes both packages. Each refuses while a check fails.
+ * Releases this repository: `npm run release -- prepare 1.0.0` commits the version, and, after `npm run test:all` on that commit,
+ * `npm run release -- pack` packs all packages, and `npm run release -- publish` also publishes them. Each refuses while a check fails.
  */
 import { spawnSync } from "node:child_process";
 import { Command } from "commander";
+import { pack } from "./release/pack.ts";
 import { beginTests, passTests } from "./release/passed.ts";
 import { prepare } from "./release/prepare.ts";
 import { publish } from "./release/publish.ts";
@@ -11,7 +12,8 @@ import { Repository } from "./release/repository.ts";
 import { ROOT } from "./tools.ts";
 
 const repository = new Repository(ROOT);
-const program = new Command("npm run release --").description("Releases mcp-edge and create-mcp-edge.");
+const isSigned = process.env.GITHUB_ACTIONS === "true";
+const program = new Command("npm run release --").description("Releases all packages of mcp-edge.");
 
 program
   .command("prepare")
@@ -28,11 +30,17 @@ program
   });
 
 program
+  .command("pack")
+  .description("checks and packs the version that has been prepared; the workflow release.yml runs it")
+  .action(() => report(pack(repository, isSigned)));
+
+program
   .command("publish")
-  .description("publishes the version that has been prepared; the workflow release.yml runs it")
+  .description("packs and publishes the version that has been prepared")
   .option("--dry-run", "pack, check and show, but do not publish")
   .action(({ dryRun = false }: { readonly dryRun?: boolean }) => {
-    report(publish(repository, { isDryRun: dryRun, isSigned: process.env.GITHUB_ACTIONS === "true" }));
+    report(pack(repository, isSigned));
+    report(publish(repository, { isDryRun: dryRun, isSigned }));
   });
 
 program

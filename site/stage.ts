@@ -23,8 +23,7 @@ export function readSite(): { readonly sections: readonly Section[]; readonly pa
 export function stage(): void {
   const { pages } = readSite();
   for (const { path, text } of pages.values()) {
-    const themed = withThemedPictures(text);
-    write(join(STAGE, `${path}.md`), isWide(text) ? `---\naside: false\n---\n\n${themed}` : themed);
+    write(join(STAGE, `${path}.md`), withFrontmatter(withThemedPictures(text)));
   }
   const home = readFileSync(join(SITE, "index.md"), "utf8").replaceAll("../docs/", "./");
   write(join(STAGE, "index.md"), withThemedPictures(home));
@@ -40,6 +39,11 @@ export function writeTexts(folder: string): void {
   for (const { path, text } of pages.values()) write(join(folder, `${path}.md`), text);
   write(join(folder, "llms.txt"), listOfPages(sections, pages));
   write(join(folder, "llms-full.txt"), allPages(sections, pages));
+}
+
+/** Adds the settings of a page. They are always there, so that lines at the beginning of a document are never read as settings. */
+export function withFrontmatter(text: string): string {
+  return `---\naside: ${!isWide(text)}\n---\n\n${text}`;
 }
 
 /** Returns whether a page has a table with five columns or more, which needs the place of the outline. */

@@ -1,7 +1,8 @@
 /** What must be true before a release is prepared, and before it is published. Each check returns what is wrong. */
+import { posix } from "node:path";
 import { findUnnumbered, type Layouts } from "../../test/releases/layouts.ts";
 import { havePassed } from "./passed.ts";
-import { CREATE, findSection, isHigher, type Repository, VERSION } from "./repository.ts";
+import { CREATE, findSection, isHigher, MIGRATE, PACKAGES, type Repository, VERSION } from "./repository.ts";
 
 const LAYOUTS = "test/releases/layouts.json";
 
@@ -21,7 +22,7 @@ export function findProblemsBefore(repository: Repository, version: string): str
 /** Returns what prevents the publication of the version that has been prepared. */
 export function findProblemsAfter(repository: Repository, isSigned: boolean): string[] {
   const problems = [...findChanges(repository), ...findLayoutProblems(repository), ...findTierProblems(repository)];
-  const { version, repository: address } = repository.readManifest();
+  const { version } = repository.readManifest();
   const prepare = `Run npm run release -- prepare ${version}.`;
   const section = findSection(repository.read("CHANGELOG.md"), version);
   if (!/^\d{4}-\d\d-\d\d$/.test(section?.state ?? "")) {
@@ -34,12 +35,19 @@ export function findProblemsAfter(repository: Repository, isSigned: boolean): st
   if (create.version !== version || create.dependencies?.["mcp-edge"] !== `^${version}`) {
     problems.push(`${CREATE} does not belong to ${version}. ${prepare}`);
   }
+  if (repository.readManifest(MIGRATE).version !== version) {
+    problems.push(`${MIGRATE} does not belong to ${version}. ${prepare}`);
+  }
+  problems.push(...findIgnored(repository));
   if (repository.git("tag", "--list", `v${version}`) !== "") problems.push(`The tag v${version} exists.`);
   if (!havePassed(repository)) {
     problems.push("The tests have not passed on this commit. Run npm run test:all.");
   }
-  if (isSigned && (address === undefined || repository.readManifest(CREATE).repository === undefined)) {
-    problems.push("A package without the member repository cannot be signed. Add it to both files package.json.");
+  const isNamed = Object.values(PACKAGES).every((folder) => repository.readManifest(folder).repository !== undefined);
+  if (isSigned && !isNamed) {
+    problems.push(
+      "A package without the member repository cannot be signed. Add it to the package.json of each package.",
+    );
   }
   return problems;
 }
@@ -48,6 +56,19 @@ function findChanges(repository: Repository): string[] {
   const changes = repository.changes();
   return changes.length === 0 ? [] : [`The tree has changes that are not committed:\n${changes.join("\n")}`];
 }
+
+/** Files that git ignores belong to no commit, but npm packs them. The build writes dist anew. */
+function findIgnored(repository: Repository): string[] {
+  const packed = Object.values(PACKAGES).flatMap((folder) => {
+    const { files = [] } = repository.readManifest(folder);
+    return files.filter((file) => !file.startsWith("!") && file !== "dist").map((file) => posix.join(folder, file));
+  });
+  const ignored = packed.length === 0 ? [] : repository.ignored(...packed);
+  const found = ignored.filter((file) => !NEVER_PACKED.test(file));
+  return found.length === 0 ? [] : [`Files that git ignores would be packed. Remove them:\n${found.join("\n")}`];
+}
+/** Matches what `files` of package.json excludes. */
+const NEVER_PACKED = /(^|\/)(\.wrangler\/|worker-configuration\.d\.ts$)/;
 
 /** Compares the layouts with those of all releases. */
 function findLayoutProblems(repository: Repository): string[] {

@@ -1,8 +1,9 @@
 /** The first step of a release: the commit that contains its version, its date, and the fixture for tests of later releases. */
+import { join } from "node:path";
 import { findDifferences } from "../../test/releases/layouts.ts";
 import { observeLayouts, readLayouts, writeRelease } from "../../test/releases/releases.ts";
 import { findProblemsBefore } from "./checks.ts";
-import { CREATE, type Manifest, type Repository } from "./repository.ts";
+import { CREATE, type Manifest, MIGRATE, PACKAGES, type Repository } from "./repository.ts";
 
 /** Runs a script of the repository. Returns its exit code. */
 type Run = (script: string) => number;
@@ -36,8 +37,7 @@ export function writeVersion(repository: Repository, version: string, date: stri
     if (/^templates\/[^/]+\/package\.json$/.test(file)) writeManifest(repository, file, version, false);
     else if (file.endsWith(".md")) replaceIn(repository, file, `mcp-edge-${before}.tgz`, `mcp-edge-${version}.tgz`);
   }
-  writeManifest(repository, "package.json", version, true);
-  writeManifest(repository, `${CREATE}/package.json`, version, true);
+  for (const folder of Object.values(PACKAGES)) writeManifest(repository, join(folder, "package.json"), version, true);
   writeLock(repository, version);
   replaceIn(repository, "CHANGELOG.md", `## ${version} (unreleased)`, `## ${version} (${date})`);
 }
@@ -61,7 +61,7 @@ function writeLock(repository: Repository, version: string): void {
   lock.version = version;
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (path.includes("node_modules/")) continue;
-    setVersion(entry, version, path === "" || path === CREATE);
+    setVersion(entry, version, ["", CREATE, MIGRATE].includes(path));
   }
   repository.write("package-lock.json", `${JSON.stringify(lock, null, 2)}\n`);
 }

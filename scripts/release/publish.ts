@@ -1,14 +1,13 @@
-/** The second step of a release: packs both packages, describes them, and publishes exactly these files. */
+/**
+ * The last step of a release: publishes exactly the packed files. It imports no package, because the job of the workflow that runs it may
+ * publish, and therefore installs nothing: `node scripts/release/publish.ts`.
+ */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findProgram } from "../../src/node/program.ts";
-import { findProblemsAfter } from "./checks.ts";
-import { CREATE, findSection, type Repository } from "./repository.ts";
-import { billOf } from "./sbom.ts";
-
-/** The folder for the packed files, which git ignores. */
-const FOLDER = "release";
+import { FOLDER, PACKAGES, Repository } from "./repository.ts";
 
 /** How to publish. */
 export interface PublishOptions {
@@ -18,57 +17,67 @@ export interface PublishOptions {
   readonly isSigned: boolean;
 }
 
-/** Publishes the version that has been prepared. Returns what prevents it; then nothing is published. */
-export function publish(repository: Repository, { isDryRun, isSigned }: PublishOptions): string[] {
-  const problems = findProblemsAfter(repository, isSigned);
-  if (problems.length > 0) return problems;
+/** Runs npm, and returns what it prints. Throws if it fails. */
+export type RunNpm = (args: readonly string[]) => string;
+
+/** Named in each command, because a setting of the user could name another registry. */
+const REGISTRY = "--registry=https://registry.npmjs.org/";
+
+/** Publishes the files that have been packed. Returns what prevents it; then nothing is published. */
+export function publish(
+  repository: Repository,
+  { isDryRun, isSigned }: PublishOptions,
+  npm: RunNpm = createNpm(repository),
+): string[] {
   const { version } = repository.readManifest();
-  const files = packBoth(repository, join(repository.root, FOLDER));
-  writeFileSync(
-    join(repository.root, FOLDER, "notes.md"),
-    findSection(repository.read("CHANGELOG.md"), version)?.text ?? "",
-  );
-  for (const [name, file] of Object.entries(files)) {
-    if (!isDryRun && isPublished(repository, `${name}@${version}`)) continue;
+  const packed = Object.keys(PACKAGES).map((name) => {
+    const file = join(repository.root, FOLDER, `${name}-${version}.tgz`);
+    return { spec: `${name}@${version}`, file };
+  });
+  const missing = packed.filter(({ file }) => !existsSync(file));
+  if (missing.length > 0) return missing.map(({ file }) => `${file} is missing.`);
+  const states = packed.map((each) => ({ ...each, published: isDryRun ? "" : findPublished(npm, each.spec) }));
+  const others = states.filter(({ file, published }) => published !== "" && published !== integrityOf(file));
+  if (others.length > 0) {
+    return others.map(({ spec, published }) => `${spec} is published already, with another content: ${published}.`);
+  }
+  for (const { file, published } of states) {
+    if (published !== "") continue;
     const options = [...(isDryRun ? ["--dry-run"] : []), ...(isSigned ? ["--provenance"] : [])];
-    run(repository, ["publish", file, "--access", "public", ...options]);
+    npm(["publish", file, REGISTRY, "--access=public", "--tag=latest", ...options]);
   }
   return [];
 }
 
-/** Packs both packages into a folder, with a bill of materials for each. Returns the files by the names of the packages. */
-function packBoth(repository: Repository, folder: string): Readonly<Record<string, string>> {
-  const files = packInto(repository, folder);
-  for (const [name, file] of Object.entries(files)) {
-    const bill = billOf(name, Object.values(files));
-    writeFileSync(file.replace(/\.tgz$/, ".cdx.json"), `${JSON.stringify(bill, null, 2)}\n`);
-  }
-  return files;
-}
-
-/** Builds the repository and packs both packages into a folder. Returns the files by the names of the packages. */
-export function packInto(repository: Repository, folder: string): Readonly<Record<string, string>> {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder);
-  const { version } = repository.readManifest();
-  run(repository, ["run", "build"]);
-  const pack = ["pack", "--ignore-scripts", "--pack-destination", folder];
-  run(repository, pack);
-  run(repository, [...pack, "--workspace", CREATE]);
-  return Object.fromEntries(["mcp-edge", CREATE].map((name) => [name, join(folder, `${name}-${version}.tgz`)]));
-}
-
-function isPublished(repository: Repository, spec: string): boolean {
+/** Returns the digest of a version at npm; an empty string if it is not published. */
+function findPublished(npm: RunNpm, spec: string): string {
   try {
-    const { command, args, ...options } = findProgram("npm", ["view", spec, "version"]);
-    return execFileSync(command, args, { ...options, cwd: repository.root, encoding: "utf8" }).trim() !== "";
+    return npm(["view", spec, "dist.integrity", REGISTRY]).trim();
   } catch {
-    // npm also ends with an error if the package does not exist.
-    return false;
+    // npm also ends with an error if the package does not exist. It refuses to publish a version twice.
+    return "";
   }
 }
 
-function run(repository: Repository, args: readonly string[]): void {
-  const { command, args: all, ...options } = findProgram("npm", args);
-  execFileSync(command, all, { ...options, cwd: repository.root, stdio: ["ignore", "inherit", "inherit"] });
+function integrityOf(file: string): string {
+  return `sha512-${createHash("sha512").update(readFileSync(file)).digest("base64")}`;
+}
+
+function createNpm(repository: Repository): RunNpm {
+  return (all) => {
+    const { command, args, ...options } = findProgram("npm", all);
+    return execFileSync(command, args, {
+      ...options,
+      cwd: repository.root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+  };
+}
+
+if (import.meta.filename === process.argv[1]) {
+  const repository = new Repository(join(import.meta.dirname, "../.."));
+  const problems = publish(repository, { isDryRun: false, isSigned: process.env.GITHUB_ACTIONS === "true" });
+  for (const problem of problems) console.error(`- ${problem}`);
+  if (problems.length > 0) process.exitCode = 1;
 }

@@ -8,11 +8,21 @@ export interface Manifest {
   readonly name: string;
   version: string;
   readonly repository?: unknown;
+  readonly files?: readonly string[];
   dependencies?: Record<string, string>;
 }
 
-/** The folder of the second package, which `npm create mcp-edge` runs. */
+/** The folder of the package that `npm create mcp-edge` runs. */
 export const CREATE = "create-mcp-edge";
+/** The folder of the package that `mcp-edge migrate` runs. */
+export const MIGRATE = "packages/migrate";
+
+/** The folders of the packages that a release publishes, by their names: first those that another package starts. */
+export const PACKAGES: Readonly<Record<string, string>> = {
+  "mcp-edge-migrate": MIGRATE,
+  "mcp-edge": ".",
+  "create-mcp-edge": CREATE,
+};
 
 export class Repository {
   readonly root: string;
@@ -41,9 +51,16 @@ export class Repository {
     return JSON.parse(this.read(join(folder, "package.json"))) as Manifest;
   }
 
-  /** The files that are changed, added or deleted, as `git status` prints them. */
+  /** The files that are changed, added or deleted, as `git status` prints them, whatever the user's git is set to show. */
   changes(...paths: readonly string[]): string[] {
-    const output = execFileSync("git", ["status", "--porcelain", ...paths], { cwd: this.root, encoding: "utf8" });
+    const args = ["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=none", "--", ...paths];
+    const output = execFileSync("git", args, { cwd: this.root, encoding: "utf8" });
+    return output.split("\n").filter((line) => line !== "");
+  }
+
+  /** The files that git ignores, which `changes` does not list. */
+  ignored(...paths: readonly string[]): string[] {
+    const output = this.git("ls-files", "--others", "--ignored", "--exclude-standard", "--", ...paths);
     return output.split("\n").filter((line) => line !== "");
   }
 
@@ -51,6 +68,9 @@ export class Repository {
     return this.git("rev-parse", "HEAD");
   }
 }
+
+/** The folder for the packed files, which git ignores. */
+export const FOLDER = "release";
 
 /** A version of a release, such as 1.0.0. Versions with a suffix are not released. */
 export const VERSION: RegExp = /^\d+\.\d+\.\d+$/;

@@ -1,7 +1,7 @@
 /** The configuration of the site of the documents, which `npm run docs:site` builds. */
 import { type DefaultTheme, defineConfig } from "vitepress";
 import { BASE } from "../../src/look/style.ts";
-import { anchorOf } from "../pages.ts";
+import { MARKDOWN } from "../markdown.ts";
 import { type Entry, pagesIn, type Section } from "../sidebar.ts";
 import { OUTPUT, readSite, STAGE } from "../stage.ts";
 import { pageAt } from "../texts.ts";
@@ -31,15 +31,7 @@ export default defineConfig({
     isNotFound || relativePath === "index.md"
       ? []
       : [["link", { rel: "alternate", type: "text/markdown", href: `/${relativePath}` }]],
-  markdown: {
-    // Documents contain no HTML. Text in angle brackets is text.
-    html: false,
-    anchor: { slugify: anchorOf },
-    config: (markdown) => {
-      markdown.core.ruler.push("empty-headers", ({ tokens }) => tokens.forEach(replaceEmptyHeader));
-    },
-    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
-  },
+  markdown: MARKDOWN,
   vite: { publicDir: `${STAGE}/public`, build: { chunkSizeWarningLimit: 4000 } },
   themeConfig: {
     search: { provider: "local" },
@@ -49,19 +41,6 @@ export default defineConfig({
     editLink: { pattern: "/:path", text: "This page as Markdown" },
   },
 });
-
-/** Makes an empty header cell an ordinary cell, because a screen reader would announce a header without a name. */
-function replaceEmptyHeader(token: Token, at: number, tokens: readonly Token[]): void {
-  if (token.type !== "th_open" || tokens[at + 1]?.content !== "") return;
-  const close = tokens.slice(at).find(({ type }) => type === "th_close");
-  token.tag = "td";
-  if (close) close.tag = "td";
-}
-interface Token {
-  readonly type: string;
-  readonly content: string;
-  tag: string;
-}
 
 /** The link to the first page of a section. */
 function navigationItem(title: string): DefaultTheme.NavItem[] {

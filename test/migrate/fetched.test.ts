@@ -124,10 +124,10 @@ function migrate(...args: readonly string[]): Promise<Ran> {
     {
       TMPDIR: temporary,
       HOME: join(work, "home"),
-      npm_config_cache: join(work, "cache"),
-      npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
-      npm_config_update_notifier: "false",
-      npm_config_audit: "false",
+      NPM_CONFIG_CACHE: join(work, "cache"),
+      NPM_CONFIG_REGISTRY: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
+      NPM_CONFIG_UPDATE_NOTIFIER: "false",
+      NPM_CONFIG_AUDIT: "false",
     },
   );
 }

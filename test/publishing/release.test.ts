@@ -1,6 +1,7 @@
 // @module-tag long
 /** A release refuses to go on while something is missing. Each test has a small repository of its own. */
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,7 +9,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { findProblemsAfter, findProblemsBefore } from "../../scripts/release/checks.ts";
 import { beginTests, havePassed, passTests } from "../../scripts/release/passed.ts";
 import { writeVersion } from "../../scripts/release/prepare.ts";
-import { findSection, isHigher, Repository } from "../../scripts/release/repository.ts";
+import { publish } from "../../scripts/release/publish.ts";
+import { findSection, isHigher, PACKAGES, Repository } from "../../scripts/release/repository.ts";
 import { type BillOfMaterials, withRoot } from "../../scripts/release/sbom.ts";
 
 let repository: Repository;
@@ -31,8 +33,9 @@ function rate(): void {
 }
 
 const LAYOUT = { "key keys/keys": { number: 1, layout: "string" } };
-const MANIFEST = { name: "mcp-edge", version: "0.1.0", repository: "https://example.com/a.git" };
-const CREATE = { ...MANIFEST, name: "create-mcp-edge", dependencies: { "mcp-edge": "^0.1.0" } };
+const MANIFEST = { name: "mcp-edge", version: "0.1.0", repository: "https://example.com/a.git", files: ["docs"] };
+const CREATE = { ...MANIFEST, name: "create-mcp-edge", files: ["index.js"], dependencies: { "mcp-edge": "^0.1.0" } };
+const MIGRATE = { ...MANIFEST, name: "mcp-edge-migrate", files: ["bin", "dist"] };
 
 const PLACE = mkdtempSync(join(tmpdir(), "mcp-edge-release-"));
 const ORIGINAL = join(PLACE, "original");
@@ -41,10 +44,11 @@ beforeAll(() => {
   repository = new Repository(ORIGINAL);
   mkdirSync(ORIGINAL);
   execFileSync("git", ["init", "--quiet"], { cwd: repository.root });
-  write(".gitignore", "node_modules\n");
+  write(".gitignore", "node_modules\n/release/\ndist/\n*.secret\n");
   write("src/index.ts", "export {};\n");
   write("package.json", MANIFEST);
   write("create-mcp-edge/package.json", CREATE);
+  write("packages/migrate/package.json", MIGRATE);
   write("templates/dice/package.json", { version: "1.0.0", dependencies: { "mcp-edge": "^0.1.0", zod: "^4.0.0" } });
   write("README.md", "npm install mcp-edge-0.1.0.tgz\n");
   write("CHANGELOG.md", "# Changelog\n\n## 1.0.0 (unreleased)\n\n- Everything.\n\n## 0.1.0 (2026-01-01)\n\n- Less.\n");
@@ -54,6 +58,7 @@ beforeAll(() => {
     packages: {
       "": MANIFEST,
       "create-mcp-edge": CREATE,
+      "packages/migrate": MIGRATE,
       "templates/dice": { version: "1.0.0", dependencies: { "mcp-edge": "^0.1.0" } },
       "node_modules/zod": { version: "0.1.0" },
     },
@@ -139,6 +144,28 @@ describe("publication is refused", () => {
     ],
     ["with a changed file", () => write("README.md", "changed"), "The tree has changes"],
     ["with another version of create-mcp-edge", () => write("create-mcp-edge/package.json", CREATE), "does not belong"],
+    [
+      "with another version of mcp-edge-migrate, which mcp-edge would fetch in its own version",
+      () => write("packages/migrate/package.json", MIGRATE),
+      "packages/migrate does not belong to 1.0.0",
+    ],
+    [
+      "with a file that git ignores and npm would pack",
+      () => {
+        write("packages/migrate/dist/main.js", "");
+        write("docs/.wrangler/state", "");
+        write("docs/notes.secret", "");
+      },
+      "would be packed. Remove them:\ndocs/notes.secret",
+    ],
+    [
+      "with a new file, even if git is set to hide new files",
+      () => {
+        repository.git("config", "status.showUntrackedFiles", "no");
+        write("docs/new.md", "");
+      },
+      "?? docs/",
+    ],
     ["when the version has a tag", () => repository.git("tag", "v1.0.0"), "The tag v1.0.0 exists"],
     [
       "with a later commit, on which no tests have run",
@@ -163,6 +190,52 @@ describe("publication is refused", () => {
   });
 });
 
+describe("publishing", () => {
+  const digest = `sha512-${createHash("sha512").update("packed").digest("base64")}`;
+  const options = { isDryRun: false, isSigned: true };
+  let published: Record<string, string>;
+  let commands: string[];
+  const npm = ([command = "", ...args]: readonly string[]): string => {
+    if (!args.includes("--registry=https://registry.npmjs.org/")) throw new Error("another registry");
+    if (command === "view") return `${published[args[0] ?? ""] ?? ""}\n`;
+    commands.push([command, ...args].join(" ").replace(repository.root, ""));
+    return "";
+  };
+  beforeEach(() => {
+    published = {};
+    commands = [];
+    for (const name of Object.keys(PACKAGES)) write(`release/${name}-0.1.0.tgz`, "packed");
+  });
+
+  test("all packages are published at npm, first the package that mcp-edge fetches", () => {
+    expect(publish(repository, options, npm)).toEqual([]);
+    const rest = "--registry=https://registry.npmjs.org/ --access=public --tag=latest --provenance";
+    expect(commands).toEqual(
+      ["mcp-edge-migrate", "mcp-edge", "create-mcp-edge"].map((name) => `publish /release/${name}-0.1.0.tgz ${rest}`),
+    );
+  });
+
+  test("a file that is published already is not published again", () => {
+    published = { "mcp-edge-migrate@0.1.0": digest, "mcp-edge@0.1.0": digest };
+    expect(publish(repository, options, npm)).toEqual([]);
+    expect(commands).toEqual([expect.stringContaining("create-mcp-edge-0.1.0.tgz")]);
+  });
+
+  test("nothing is published if npm has another content for one of the versions", () => {
+    published = { "create-mcp-edge@0.1.0": "sha512-other" };
+    expect(publish(repository, options, npm)).toEqual([
+      "create-mcp-edge@0.1.0 is published already, with another content: sha512-other.",
+    ]);
+    expect(commands).toEqual([]);
+  });
+
+  test("nothing is published if a packed file is missing", () => {
+    rmSync(join(repository.root, "release/create-mcp-edge-0.1.0.tgz"));
+    expect(publish(repository, options, npm).join()).toContain("create-mcp-edge-0.1.0.tgz is missing");
+    expect(commands).toEqual([]);
+  });
+});
+
 test("tests count for a commit only if they began and ended on it, without changes", () => {
   write("README.md", "changed");
   beginTests(repository);
@@ -184,6 +257,7 @@ test("a version is written into the manifests, the lock file, the documents and 
     version: "1.0.0",
     dependencies: { "mcp-edge": "^1.0.0" },
   });
+  expect(json("packages/migrate/package.json").version).toBe("1.0.0");
   expect(json("templates/dice/package.json")).toEqual({
     version: "1.0.0",
     dependencies: { "mcp-edge": "^1.0.0", zod: "^4.0.0" },
@@ -193,6 +267,7 @@ test("a version is written into the manifests, the lock file, the documents and 
     packages: {
       "": { version: "1.0.0" },
       "create-mcp-edge": { version: "1.0.0", dependencies: { "mcp-edge": "^1.0.0" } },
+      "packages/migrate": { version: "1.0.0" },
       "templates/dice": { version: "1.0.0", dependencies: { "mcp-edge": "^1.0.0" } },
       "node_modules/zod": { version: "0.1.0" },
     },

@@ -10,7 +10,7 @@ import { NODE } from "../oracle/node.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const PLACE = mkdtempSync(join(tmpdir(), "mcp-edge-reproducible-"));
 const CLONES = [join(PLACE, "a"), join(PLACE, "another folder/with a longer path")];
-const NAMES = ["mcp-edge", "create-mcp-edge"];
+const NAMES = ["mcp-edge", "create-mcp-edge", "mcp-edge-migrate"];
 
 beforeAll(() => {
   for (const clone of CLONES) {
@@ -29,6 +29,7 @@ beforeAll(() => {
     const pack = ["pack", "--ignore-scripts", "--pack-destination", clone];
     run("npm", ...pack);
     run("npm", ...pack, "--workspace", "create-mcp-edge");
+    run("npm", ...pack, "--workspace", "packages/migrate");
   }
 }, 600_000);
 afterAll(() => rmSync(PLACE, { recursive: true, force: true }));

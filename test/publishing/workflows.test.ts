@@ -60,6 +60,12 @@ test.each([
   ["a permission without a reason", " # It uploads its findings.", "", "needs a comment"],
   ["a pin without its version", / # v7\.0\.1/, "", "needs its version"],
   [
+    "installed packages in a job that may publish",
+    / {6}security-events: write # It uploads its findings\.\n([\s\S]*?) {6}- uses: actions\/checkout/,
+    "      id-token: write # It signs.\n$1      - run: npm ci\n      - uses: actions/checkout",
+    "must not install packages",
+  ],
+  [
     "a title in a command",
     / {6}- uses: actions\/checkout/,
     "      - run: echo ${{ github.event.issue.title }}\n$&",

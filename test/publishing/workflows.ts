@@ -70,6 +70,9 @@ export function breachesOf(content: string): string[] {
   }
   for (const [name, job] of Object.entries(workflow.jobs)) {
     if (job["timeout-minutes"] === undefined) found.push(`${name}: timeout-minutes is missing.`);
+    if (job.permissions?.["id-token"] === "write" && job.steps?.some(({ run = "" }) => /\bnp[mx] |\.ci\//.test(run))) {
+      found.push(`${name}: a job that may publish must not install packages or run their code.`);
+    }
     for (const step of job.steps ?? []) found.push(...breachesOfStep(step).map((text) => `${name}: ${text}`));
   }
   for (const [line] of content.matchAll(/^.*\bwrite\b.*$/gm)) {

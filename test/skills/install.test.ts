@@ -72,6 +72,51 @@ test("a link that leads out of the project is refused", async () => {
   expect(filesOf(join(project, "elsewhere"))).toEqual([]);
 });
 
+test("a file of the user in the folder of the skill is not replaced, and nothing is written", async () => {
+  const file = join(project, ".claude/skills/mcp-edge/references/documents.md");
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, "Mine.");
+  const { code, stderr } = await install();
+  expect([code, stderr]).toEqual([2, expect.stringContaining("was not written by this command")]);
+  expect(filesOf(project)).toEqual([".claude/skills/mcp-edge/references/documents.md"]);
+});
+
+test.each([
+  { link: "references/checklist.md", to: "private.txt" },
+  { link: "references/documents.md", to: "missing.txt" },
+  { link: "references", to: "notes" },
+  { link: "SKILL.md", to: "private.txt" },
+])("a link $link in the skill is refused, even if it leads to $to in the project", async ({ link, to }) => {
+  await install();
+  const mine = `${readFileSync(join(project, ".claude/skills/mcp-edge/SKILL.md"), "utf8")}Mine.`;
+  mkdirSync(join(project, "notes"));
+  writeFileSync(join(project, "notes/checklist.md"), mine);
+  writeFileSync(join(project, "private.txt"), mine);
+  const place = join(project, ".claude/skills/mcp-edge", link);
+  rmSync(place, { recursive: true });
+  symlinkSync(join(project, to), place);
+  const { code, stderr } = await install();
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`${link} is a link`)]);
+  const files = ["private.txt", "notes/checklist.md"].map((file) => readFileSync(join(project, file), "utf8"));
+  expect(files).toEqual([mine, mine]);
+  expect(existsSync(join(project, "missing.txt"))).toBe(false);
+});
+
+test("the folder of the skill may be a link to another folder of the project", async () => {
+  mkdirSync(join(project, ".agents/skills/mcp-edge"), { recursive: true });
+  mkdirSync(join(project, ".claude/skills"), { recursive: true });
+  symlinkSync("../../.agents/skills/mcp-edge", join(project, ".claude/skills/mcp-edge"));
+  expect((await install()).code).toBe(0);
+  expect(readSkills(join(project, ".agents/skills"))).toEqual(readSkills(SKILLS));
+});
+
+test("a skill whose lines git has ended with CR and LF is updated", async () => {
+  await install();
+  const file = join(project, ".claude/skills/mcp-edge/SKILL.md");
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll("\n", "\r\n"));
+  expect((await install()).stderr).toBe(".claude/skills/mcp-edge: 1 of 3 files written\n");
+});
+
 test("the skill can be served by a server, as any other skill", async () => {
   const { code, stderr } = await cli(["skills", SKILLS, "--out", "skills.ts"], { cwd: project });
   expect([code, stderr]).toEqual([0, expect.stringContaining("1 skills, 3 files")]);

@@ -1,6 +1,6 @@
 /** The server: two tools, a resource for each page, and two prompts. It only reads, and the same for everyone. */
 import { McpServer, ToolError } from "mcp-edge";
-import { cleanText } from "mcp-edge/safe";
+import { cleanText, markAsData } from "mcp-edge/safe";
 import * as z from "zod";
 import { documents } from "./documents.ts";
 import { type Found, Library, SCHEME, textOf, uriOf } from "./library.ts";
@@ -149,9 +149,8 @@ server.prompt(
     arguments: z.object({ problem: z.string().max(5_000).describe("The message of the error, or what happens") }),
   },
   ({ problem }) =>
-    `A server that uses mcp-edge has this problem:
-
-${cleanText(problem)}
+    // An error often contains text of a third party, such as a response.
+    `A server that uses mcp-edge has a problem. ${markAsData(problem, { source: "its user or its log" })}
 
 Call the tool "search" with the most specific words of the message, and read the sections that you find. Say which document explains the problem, what causes it, and which lines to change.`,
 );

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { join } from "node:path";
+import { lstatSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { readSkills } from "../../../node/index.ts";
 import type { ServedSkill } from "../../../skills/index.ts";
-import { Exit, usageError } from "../../exit.ts";
+import { type CliError, Exit, usageError } from "../../exit.ts";
 import { readBytes, writeProjectFile } from "../../files/files.ts";
 import { createTerminal, oneLine } from "../../terminal/terminal.ts";
 
@@ -16,13 +17,13 @@ const FOLDER = join(import.meta.dirname, "../../../../skills");
 /** The folder of Claude Code in a project. */
 const DEFAULT_TARGET = ".claude/skills";
 /** Marks a skill that this command has written, so that it can be replaced by a newer version. */
-const MARK = "  package: mcp-edge\n";
+const MARK = /^ {2}package: mcp-edge\r?$/m;
 
 /** Copies the skills and returns the exit code. */
 export function installSkills(target: string | true): number {
   const folder = target === true ? DEFAULT_TARGET : target;
   const skills = readSkills(FOLDER);
-  for (const { path } of skills) checkOwn(join(folder, path, "SKILL.md"));
+  for (const skill of skills) checkOwn(skill, folder);
   for (const skill of skills) {
     const changed = copySkill(skill, folder);
     const place = join(folder, skill.path);
@@ -32,21 +33,47 @@ export function installSkills(target: string | true): number {
   return Exit.ok;
 }
 
-/** @throws {CliError} if the file is another skill. */
-function checkOwn(file: string): void {
-  const before = readBytes(file)?.toString();
-  if (before === undefined || before.includes(MARK)) return;
-  throw usageError(`${file} exists and was not written by this command. Choose another folder, or remove it.`);
+/** @throws {CliError} if a file of the user would be replaced. Then no file has been written. */
+function checkOwn({ path, files }: ServedSkill, folder: string): void {
+  const manifest = join(folder, path, "SKILL.md");
+  const before = readBytes(manifest)?.toString();
+  if (before !== undefined && !MARK.test(before)) throw notOwn(manifest);
+  for (const file of files) {
+    checkLinks(join(folder, path), file.path);
+    const place = join(folder, path, file.path);
+    const content = before === undefined ? readBytes(place) : undefined;
+    if (content?.equals(contentOf(file)) === false) throw notOwn(place);
+  }
+}
+
+function notOwn(file: string): CliError {
+  return usageError(`${file} exists and was not written by this command. Choose another folder, or remove it.`);
+}
+
+/**
+ * A link in a skill could lead to any file of the project. The folder of the skill itself may be a link, because several agents can share it.
+ *
+ * @throws {CliError} if the file, or a folder between it and the folder of the skill, is a link.
+ */
+function checkLinks(skill: string, file: string): void {
+  for (let path = file; path !== "."; path = dirname(path)) {
+    if (!lstatSync(join(skill, path), { throwIfNoEntry: false })?.isSymbolicLink()) continue;
+    throw usageError(`${join(skill, path)} is a link. Nothing was changed. Remove it first.`);
+  }
+}
+
+function contentOf({ text, base64 = "" }: ServedSkill["files"][number]): Buffer {
+  return text === undefined ? Buffer.from(base64, "base64") : Buffer.from(text);
 }
 
 /** Writes the files that have changed, and returns their number. */
 function copySkill({ path, files }: ServedSkill, folder: string): number {
   let changed = 0;
-  for (const { path: name, text, base64 } of files) {
-    const content = text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text);
-    const file = join(folder, path, name);
-    if (readBytes(file)?.equals(content)) continue;
-    writeProjectFile(file, content, { makesFolders: true });
+  for (const file of files) {
+    const content = contentOf(file);
+    const place = join(folder, path, file.path);
+    if (readBytes(place)?.equals(content)) continue;
+    writeProjectFile(place, content, { makesFolders: true });
     changed += 1;
   }
   return changed;
