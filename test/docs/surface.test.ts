@@ -75,7 +75,9 @@ test("docs/reference/options.md matches the doc comments of the options", () => 
   // An option of an interface that is extended, with a default of its own.
   // `Partial` makes options of limits that a session always has.
   expect(document).toMatch(/\| `inFlightMax` \| `number` \| 64 \|/);
-  expect(document).toMatch(/### ResourceTemplateOptions[\s\S]*?\| `name` \| `string` \| the URI \|/);
+  expect(document).toMatch(
+    /### ResourceTemplateOptions[\s\S]*?\| `name` \| `string` \| the URI, or the URI template \|/,
+  );
 });
 
 test("docs/reference/limits.md has every number that limits a server, with its value", () => {

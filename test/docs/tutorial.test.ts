@@ -30,6 +30,10 @@ const RUN: Readonly<Record<string, (block: Block) => Promise<void>>> = {
     project.run({ ...block, text: line });
   },
   server: (block) => project.start(block),
+  try: async (block) => {
+    await project.start({ ...block, text: "npm start\n", output: ["The MCP server is ready."] });
+    project.expectLines(project.run(block), block.output);
+  },
   dialogue: answerWithYes,
   "sign-in": signInAndOut,
   chat: chat,
