@@ -29,7 +29,7 @@ describe("check with the reference server", () => {
   });
   afterAll(() => worker?.stop());
 
-  test("passes every check and every scenario that applies, in each version", { timeout: 180_000 }, async () => {
+  test("passes every check and every scenario that applies, in each version", { timeout: 300_000 }, async () => {
     const { code, rows } = await check(`${worker.origin}/mcp`);
     const limits = rows.filter(({ name }) => name === "host-limits");
     // A tool for the official suite has anyOf at the top level of its schema.
@@ -65,7 +65,7 @@ describe("check with the reference server", () => {
 });
 
 test("a server without the tools of the suite's test server gets no warning about them", {
-  timeout: 180_000,
+  timeout: 300_000,
 }, async () => {
   const source = `
     import { McpServer } from "./src/core/index.ts";
@@ -200,7 +200,7 @@ async function serverThatSays(listChanged: (client: string) => unknown) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, [Symbol.dispose]: close };
 }
 
-test("the suite finds an invalid message that the client would accept", { timeout: 180_000 }, async () => {
+test("the suite finds an invalid message that the client would accept", { timeout: 300_000 }, async () => {
   using server = await serverThatSays(() => "yes");
   const { code, rows } = await check(server.url);
   expect(code).toBe(3);

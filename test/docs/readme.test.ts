@@ -66,7 +66,7 @@ test.each(DOCUMENTS)("every file, folder and heading that %s links to exists", (
   expect(links.length).toBeGreaterThan(0);
   for (const link of links) {
     const [path = "", heading] = link.split("#");
-    const target = join(ROOT, dirname(name), path);
+    const target = path === "" ? join(ROOT, name) : join(ROOT, dirname(name), path);
     const read = () => readFileSync(target, "utf8");
     expect(read, link).not.toThrow(/ENOENT/);
     if (heading) expect(headingsOf(read()), link).toContain(heading);

@@ -16,8 +16,6 @@ import { ada, IssuerBrowser, KEY, refresh, signIn as signInWith } from "./everyt
 import { startBuilds } from "./state.ts";
 
 ignoreLogs(/^mcp-edge: /);
-// workerd, if an alarm was set again while it was being retried.
-ignoreLogs(/^NOSENTRY SQLite alarm overdue/);
 ignoreLogs(/spending cap|overloaded|code was updated|Network connection lost|SQLITE_FULL/);
 
 let worker: TestWorker;

@@ -16,8 +16,6 @@ import { accept, ada, KEY, openSession } from "./everything.ts";
 import { startBuilds } from "./state.ts";
 
 ignoreLogs(/^mcp-edge: /);
-// workerd, if an alarm was set again while it was being retried.
-ignoreLogs(/^NOSENTRY SQLite alarm overdue/);
 ignoreLogs(/SQLITE_FULL|spending cap|code was updated/);
 
 let worker: TestWorker;

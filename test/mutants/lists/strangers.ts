@@ -476,8 +476,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: "skill-replaces-another",
     reason: "Installing the skill for coding agents would overwrite a skill that the user has written.",
     file: "src/cli/commands/skills/install.ts",
-    find: "if (before === undefined || before.includes(MARK)) return;",
-    replace: "return;",
+    find: "if (before !== undefined && !MARK.test(before)) throw notOwn(manifest);",
+    replace: "",
     tests: ["test/skills/install.test.ts"],
   },
   {
