@@ -7,7 +7,7 @@ import { runToolQuietly } from "../harness/tools.ts";
 import { filesOf, linkPackages, readPages, writeBlock } from "./reader-project.ts";
 
 /** How the blocks of commands are run, if not line by line. */
-const COMMANDS = ["install", "server", "dialogue", "sign-in", "chat"];
+const COMMANDS = ["install", "server", "try", "dialogue", "sign-in", "chat"];
 const tutorial = readPages("tutorial");
 const recipes = readPages("recipes");
 const LINES_MAX = new Map([
