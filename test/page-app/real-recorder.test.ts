@@ -8,6 +8,7 @@ import { ROOT } from "../../scripts/tools.ts";
 import { connect } from "../../src/client/index.ts";
 import type { RecordingFile } from "../../src/recorder/api.ts";
 import type { Entry } from "../../src/recorder/entry.ts";
+import { until } from "../../src/testing/until.ts";
 import { type Dev, Project, START_MS } from "../recorder/dev-project.ts";
 import { LegacyClient, ModernClient } from "../worker/client.ts";
 import { PageDriver } from "./page-driver.ts";
@@ -158,6 +159,15 @@ describe("objects and faults", () => {
     await page.press("Stop delaying", ".menu button");
     await page.press("Kill workerd", ".menu button");
     await page.browser.waitFor("/started|killed|again/.test(document.querySelector('.menu .group .about')?.innerText)");
+    // On a loaded machine, wrangler may start workerd again later than a page is waited for.
+    let answer = "";
+    const isServed = async () => {
+      answer = await (await new ModernClient(dev.url()).call("add", { a: 1, b: 1 })).text();
+      return answer.includes('"sum":2');
+    };
+    await until("workerd is started again", isServed, START_MS).catch((error: Error) => {
+      throw new Error(`${error.message}. The last response is: ${answer}. Output: ${dev.output.slice(-2_000)}`);
+    });
     await page.open("#/tool/add");
     await page.fill("a", "1");
     await page.fill("b", "1");

@@ -152,7 +152,10 @@ test("a page of an allowed origin can read the refusal", async () => {
 
 test("bodies that rates() reads first, and bodies of sessions, are counted once", async () => {
   const { held } = await fill("/counted", 4, 2, 400 * KIB);
-  for (const each of held) expect((await each.finish()).status).toBe(200);
+  for (const each of held) {
+    const { status, text } = await each.finish();
+    expect([status, text]).toEqual([200, expect.stringContaining(String(400 * KIB))]);
+  }
   const headers = { ...CONTENT, "x-user": "ann" };
   const post = (body: object, more: Record<string, string> = {}) =>
     fetch(worker.url("/counted"), { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });

@@ -7,6 +7,7 @@ const SOURCE = `
 import { Hono } from "hono";
 import { McpServer } from "./src/core/index.ts";
 import { durable } from "./src/worker/durable/index.ts";
+import { health } from "./src/worker/health/index.ts";
 import { edge } from "./src/worker/index.ts";
 
 const server = new McpServer({ name: "middleware", version: "1.0.0" });
@@ -14,11 +15,12 @@ server.tool("hello", {}, () => "Hello!");
 const stop = async (context, next) => (context.req.header("x-stop") ? context.text("stopped", 418) : next());
 const mark = async (context, next) => {
   await next();
-  context.header("x-marked", "yes");
+  context.header("x-marked", "yes", { append: true });
 };
-const app = edge(server, { use: [stop, mark, durable()] });
+const app = edge(server, { use: [stop, mark, durable(), health()] });
 export class McpObject extends app.McpObject {}
-const mounted = new Hono().route("/below", app);
+const mounted = new Hono().route("/below", app).route("/below", edge(server, { path: "/second" }));
+mounted.get("/below/page", (context) => context.text("a page"));
 export default {
   fetch: (request, env, context) => (new URL(request.url).pathname.startsWith("/below") ? mounted : app).fetch(request, env, context),
 };`;
@@ -38,4 +40,20 @@ test.each(VERSIONS)("every call of a client of %s passes through it, including i
     const stopped = await client.call("hello", {}, { headers: { "x-stop": "yes" } });
     expect([stopped.status, await stopped.text()]).toEqual([418, "stopped"]);
   }
+});
+
+test("a route of a plugin passes through it once", async () => {
+  for (const path of ["/healthz", "/below/healthz"]) {
+    const { status, headers } = await fetch(worker.url(path));
+    expect([status, headers.get("x-marked")]).toEqual([200, "yes"]);
+  }
+});
+
+test("routes that the parent app adds later do not pass through it", async () => {
+  const client = await clientOf("2026-07-28", worker.url("/below/second"));
+  const response = await client.call("hello", {}, { headers: { "x-stop": "yes" } });
+  expect([response.status, response.headers.get("x-marked")]).toEqual([200, null]);
+  expect((await readAnswer(response)).text).toBe("Hello!");
+  const page = await fetch(worker.url("/below/page"), { headers: { "x-stop": "yes" } });
+  expect([page.status, await page.text(), page.headers.get("x-marked")]).toEqual([200, "a page", null]);
 });

@@ -215,8 +215,16 @@ export const MUTANTS: readonly Mutant[] = [
     id: "middleware-skipped",
     reason: "The checks of the application in front of the endpoint would be skipped.",
     file: "src/worker/edge.ts",
-    find: "if (middleware.length === 0) skipRouter(app, path, handle);",
-    replace: "skipRouter(app, path, handle);",
+    find: "  else skipRouter(app, path, handle);",
+    replace: "  skipRouter(app, path, handle);",
+    tests: ["test/worker/middleware.test.ts"],
+  },
+  {
+    id: "middleware-everywhere",
+    reason: "Middleware of one endpoint would run for other endpoints and routes of the application.",
+    file: "src/worker/edge.ts",
+    find: "if (middleware.length > 0) scope(app, middleware.length);\n  else ",
+    replace: "if (middleware.length === 0) ",
     tests: ["test/worker/middleware.test.ts"],
   },
   {
