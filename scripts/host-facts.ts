@@ -35,8 +35,7 @@ export function factsTable(name: HostName): string {
   const rows = [...facts(profile)].map(([text, fact]) => [text, sourcesOf(fact)]);
   const missing = Object.entries(ASKED).filter(([member]) => profile[member as keyof HostProfile] === undefined);
   const unknown = missing.map(([, what]) => what);
-  const rest =
-    unknown.length === 0 ? "" : `\n\nNot known, because no published source was found: ${unknown.join("; ")}.`;
+  const rest = unknown.length === 0 ? "" : `\n\nWe found no published source for the following: ${unknown.join("; ")}.`;
   return `${table(["what it does", "source"], rows)}${rest}`;
 }
 

@@ -69,7 +69,7 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     ...bindings,
   };
   const withoutBinding = [...((worker.additionalUnboundDurableObjects as OwnObject[] | undefined) ?? []), ...unbound];
-  // The twin reaches the objects of the first isolate only by bindings.
+  // The second isolate can use the objects of the first one only through bindings.
   if (options.twin) Object.assign(objects, bindingsOfTwin(withoutBinding, ownObjects(objects)));
   const additionalUnboundDurableObjects = options.twin ? [] : withoutBinding;
   const own = { ...ownObjects(objects), ...byClass(additionalUnboundDurableObjects) };
@@ -174,9 +174,10 @@ function byClass(objects: readonly OwnObject[]): Record<string, OwnObject> {
 }
 
 /**
- * Returns a binding for each class that has none. The name is known only for the class of the kit.
+ * Returns a binding for each class that does not have one. Only the name for the class of the kit is known.
  *
  * @param bound The classes that have bindings.
+ * @throws if any other class does not have a binding.
  */
 function bindingsOfTwin(
   objects: readonly OwnObject[],
@@ -187,9 +188,9 @@ function bindingsOfTwin(
   const unknown = missing.find(({ className }) => className !== KIT_CLASS);
   if (unknown) {
     const { className } = unknown;
-    const text = `startWorker({ twin: true }): the class ${className} has no binding, by which both isolates would use the same objects. Add`;
+    const text = `startWorker({ twin: true }): both isolates need a binding to use the same objects of the class ${className}.`;
     throw new Error(
-      `${text} [[durable_objects.bindings]] to the configuration file, or objects: { BINDING: "${className}" }.`,
+      `${text} Add [[durable_objects.bindings]] to the configuration file, or write objects: { BINDING: "${className}" }.`,
     );
   }
   return Object.fromEntries(missing.map((each) => [KIT_BINDING, each]));

@@ -11,6 +11,6 @@ export const CLOCK = "McpEdgeTestingClock";
 /** The method that the test harness adds to each Durable Object class. */
 export const CONTROL = "__mcpEdgeTesting";
 
-/** The class of the kit's objects, and the binding that the kit looks for, if the options do not name others. */
+/** The default names of the kit's class and its binding, as in src/worker/used.ts. */
 export const KIT_CLASS = "McpObject";
 export const KIT_BINDING = "MCP";

@@ -121,8 +121,8 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
   /** Called by the platform when the object's alarm is due. */
   override async alarm(info?: { readonly retryCount: number }): Promise<void> {
     const { kv, sql } = this.ctx.storage;
-    // The platform drops an alarm after six failed retries. Comparing undefined with a number is false.
-    if ((info?.retryCount as number) > 4) await this.ctx.storage.setAlarm(Date.now() + UNSERVED_MS);
+    // The platform drops an alarm after six failed retries.
+    if (info && info.retryCount > 4) await this.ctx.storage.setAlarm(Date.now() + UNSERVED_MS);
     const name = storedRole(kv) ?? (sql.exec(FIND_LOG).toArray()[0] && "session");
     const role = this.#role ?? (name && this.#play(name));
     if (role) await role.alarm?.();

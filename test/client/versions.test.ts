@@ -11,6 +11,8 @@ test("the client has every version that the server has, newest first", () => {
 test.each([
   [[], "protocolVersions is empty"],
   [["2026-07-29"], 'protocolVersions has the unknown version "2026-07-29"'],
+  // Written in JavaScript, where nothing else reports it.
+  ["2025-11-25" as unknown as string[], "protocolVersions is not a list"],
 ])("the versions %j are refused with a list of valid versions", async (protocolVersions, text) => {
   const connecting = connect("http://127.0.0.1", { name: "versions", version: "1.0.0", protocolVersions });
   await expect(connecting).rejects.toThrow(`${text}. Use 2026-07-28, 2025-11-25, `);

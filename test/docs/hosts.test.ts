@@ -59,7 +59,7 @@ test("every fact has a source with a date, and a doubtful one has two", () => {
 
 test("what is not known is said to be not known", () => {
   expect(factsTable("windsurf")).toMatch(
-    /Not known, because no published source was found: .*whether it opens a session/,
+    /We found no published source for the following: .*whether it opens a session/,
   );
   expect(factsTable("codex")).not.toContain("how long it waits for a call");
 });

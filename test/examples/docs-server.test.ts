@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { runToolQuietly } from "../harness/tools.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/docs-server");
-/** The limit of Cloudflare's Free plan is 3 MiB. */
+/** The maximum size of the compressed script, in KiB. Cloudflare's Free plan allows 3 MiB. */
 const KIB_MAX = 512;
 
 test("the script is smaller than the Free plan allows, and needs no binding", { timeout: 120_000 }, () => {

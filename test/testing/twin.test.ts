@@ -64,6 +64,6 @@ test("a class without a binding is refused with the lines to write", async () =>
   const wrangler = join(folder, "two.toml");
   writeFileSync(wrangler, configurationOf("McpObject", "Shelf"));
   await expect(startWorker({ wrangler, entry: { source: SOURCE }, twin: true })).rejects.toThrow(
-    /the class Shelf has no binding.* objects: \{ BINDING: "Shelf" \}/,
+    /need a binding to use the same objects of the class Shelf\. .* objects: \{ BINDING: "Shelf" \}/,
   );
 });

@@ -50,8 +50,8 @@ const isTyped = (unit: Unit) => !/\.[cm]?jsx?$/.test(unit.path);
 /** The lines of a plugin for a Worker that sets `ctx.props` itself. Props have no user id, so their hash binds sessions to them. */
 function authenticateLines(name: string, env: string, props: string): string[] {
   return [
-    "// Passes on the props that the Worker has set after it has authenticated the request. The subject binds sessions to them: the id of the",
-    "// user is better, because it stays the same when a token in the props is renewed.",
+    "// The Worker has authenticated the request and set the props, which become the claims of the principal. Sessions are bound to the subject.",
+    "// Replace the hash with the id of the user, which does not change when a token in the props is renewed.",
     `const ${name} = authenticate<${env}>(async (_request, _env, execution) => {`,
     `  const { props } = execution as { readonly props?: ${props} };`,
     '  if (!props || Object.keys(props).length === 0) return "anonymous";',

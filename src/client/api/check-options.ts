@@ -79,7 +79,7 @@ export async function checkClientOptions(options: ClientOptions): Promise<void> 
     throw (await import("../on-demand.ts")).nameMissing();
   }
   const { protocolVersions: versions } = options;
-  if (versions && !(versions.length > 0 && versions.every(findSpoken))) {
+  if (versions && !(Array.isArray(versions) && versions.length > 0 && versions.every(findSpoken))) {
     throw (await import("../on-demand.ts")).versionsInvalid(versions);
   }
 }

@@ -39,10 +39,11 @@ export function nameMissing(): KitError {
   return new KitError("options-invalid", "connect(): name and version are required.");
 }
 
-/** Returns the error for a list of protocol versions that is empty or has an unknown version. It lists the valid names. */
+/** Returns the error for protocol versions that are not a list, an empty list, or a list with an unknown version. */
 export function versionsInvalid(names: readonly string[]): KitError {
-  const unknown = names.find((name) => !findSpoken(name));
-  const problem = unknown === undefined ? "is empty" : `has the unknown version ${JSON.stringify(unknown)}`;
+  const unknown = Array.isArray(names) ? names.find((name) => !findSpoken(name)) : undefined;
+  const nothing = Array.isArray(names) ? "is empty" : "is not a list";
+  const problem = unknown === undefined ? nothing : `has the unknown version ${JSON.stringify(unknown)}`;
   const known = SPOKEN_VERSIONS.map(({ version }) => version).join(", ");
   return new KitError("options-invalid", `connect(): protocolVersions ${problem}. Use ${known}.`);
 }

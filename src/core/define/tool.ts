@@ -43,7 +43,7 @@ export interface ToolAnnotations {
 /** A full tool result, for handlers that set every member themselves. */
 export interface ToolResult {
   /**
-   * The content for the model. If it is empty, clients to which the structured content cannot be sent receive that as text.
+   * The content for the model. If it is empty, clients that cannot receive the structured content get it as JSON text.
    *
    * @default the structured content as JSON text
    */

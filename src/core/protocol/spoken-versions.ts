@@ -25,12 +25,14 @@ export interface SpokenVersion {
   readonly lacks: readonly string[];
 }
 
+/** The requests that no legacy version has. */
 const MODERN_METHODS = [
   "server/discover",
   "subscriptions/listen",
   "tasks/update",
 ] as const satisfies readonly RequestName[];
 
+/** The requests that no modern version has. */
 const LEGACY_METHODS = [
   "initialize",
   "ping",

@@ -116,7 +116,8 @@ function encode(error: McpError, { id }: JSONRPCRequest): Answer {
 }
 
 /**
- * @throws {McpError} -32601 for a method that the version of the client lacks or the server does not offer, and that has no custom handler.
+ * @throws {McpError} -32601 for a method without a custom handler that the version of the client lacks, or that the server
+ *   does not offer.
  */
 function findMethod(context: RequestContext): Serve {
   const { client, registry, request } = context;

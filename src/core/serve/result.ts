@@ -81,7 +81,7 @@ function hasOtherRoot(tool: CompiledTool, isError: boolean): boolean {
 function encodeToolResult(result: ToolResult, rules: VersionRules, hasOtherRoot: boolean): JsonObject {
   const { structuredContent: structured, content, isError, _meta } = result;
   const isSent = rules.structured === "any" || (rules.structured === "object" && isObject(structured) && !hasOtherRoot);
-  // Without either, a client of an older version would receive nothing.
+  // A client that received neither content nor structured content would not see the result at all.
   const isNeeded = !isSent && content?.length === 0;
   const encoded: JsonObject = { content: encodeContent(isNeeded ? undefined : content, structured, rules) };
   if (structured !== undefined && isSent) encoded.structuredContent = structured;

@@ -24,7 +24,7 @@ export interface Rate {
 export interface BoundRate {
   /** The name of a rate-limit binding, whose limit and period are in the configuration of the Worker. */
   readonly binding: string;
-  /** How long a client is asked to wait that a binding has refused, in milliseconds. @default 60_000 (1 minute) */
+  /** How long a client whose request the binding refuses is asked to wait, in milliseconds. @default 60_000 (1 minute) */
   readonly retryAfterMs?: number;
 }
 

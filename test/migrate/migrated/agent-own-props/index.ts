@@ -15,8 +15,8 @@ server.tool("token", { input: z.object({}) }, async (_args, ctx) => ({
   content: [{ type: "text", text: `${(ctx.auth?.claims as Props | undefined)!.token} in ${ctx.env.CITY}` }],
 }));
 
-// Passes on the props that the Worker has set after it has authenticated the request. The subject binds sessions to them: the id of the
-// user is better, because it stays the same when a token in the props is renewed.
+// The Worker has authenticated the request and set the props, which become the claims of the principal. Sessions are bound to the subject.
+// Replace the hash with the id of the user, which does not change when a token in the props is renewed.
 const withProps = authenticate<Env>(async (_request, _env, execution) => {
   const { props } = execution as { readonly props?: Props };
   if (!props || Object.keys(props).length === 0) return "anonymous";
