@@ -18,7 +18,7 @@ export const DEPLOYED = [
     name: "as deployed: the same with sessions, hub and keys",
     entry: "sessions.ts",
     keepNames: false,
-    gzipKibMax: 86.5,
+    gzipKibMax: 86.6,
   },
   { name: "without keep_names = false: stateless", entry: "stateless.ts", keepNames: true, gzipKibMax: undefined },
   {

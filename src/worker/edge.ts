@@ -205,21 +205,12 @@ function createApp<Env>(
     const special = serveOlder?.(request, env, execution) ?? servePage?.(request, env, execution);
     return special ?? endpoint.handle(request, env, execution);
   };
-  if (middleware.length > 0) scope(app, middleware.length);
-  else skipRouter(app, path, handle);
+  if (middleware.length === 0) skipRouter(app, path, handle);
+  // parent.route() copies this list, and middleware for all paths would also run for the routes that the parent adds later.
+  const { routes } = app;
+  const own = routes.splice(middleware.length);
+  app.routes = own.flatMap((route) => [...routes.map(({ handler }) => ({ ...route, handler })), route]);
   return app;
-}
-
-/**
- * Limits middleware to the routes of the endpoint when another app mounts it. `parent.route()` copies the list of routes,
- * and middleware for all paths would also run for the routes that the parent adds later.
- *
- * @param count How many entries at the beginning of the list are middleware.
- */
-function scope<Env>(app: Hono<HonoEnv<Env>>, count: number): void {
-  const [middleware, own] = [app.routes.slice(0, count), app.routes.slice(count)];
-  const paths = [...new Set(own.map(({ path }) => path))];
-  app.routes = [...paths.flatMap((path) => middleware.map((each) => ({ ...each, path }))), ...own];
 }
 
 /**

@@ -12,11 +12,11 @@ import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
  * bytes). A change that makes one larger changes this number on purpose; the budget is in scripts/size-of.ts.
  */
 const NOW: Readonly<Record<string, number>> = {
-  "test/size/stateless.ts": 34.4,
+  "test/size/stateless.ts": 34.5,
   "test/size/auth.ts": 42.6,
-  "test/size/sessions.ts": 61.0,
-  "test/size/durable.ts": 80.5,
-  "test/size/page.ts": 40.7,
+  "test/size/sessions.ts": 61.1,
+  "test/size/durable.ts": 80.6,
+  "test/size/page.ts": 40.8,
   "test/size/authorization-server.ts": 87.0,
   "test/size/client.ts": 16.3,
   "test/size/client-validation.ts": 23.8,
@@ -44,12 +44,12 @@ test("no program bundles code for Node, or a JSON Schema validator that it does 
 /** The current KiB of each program as deployed, with `keep_names = false`, to within half a KiB. */
 const DEPLOYED_NOW: Readonly<Record<string, number>> = {
   "stateless.ts": 60.0,
-  "sessions.ts": 86.4,
+  "sessions.ts": 86.5,
   "named-stateless.ts": 125.7,
 };
 
 /** The same with the default of wrangler, which keeps the names of functions. */
-const WITH_NAMES_NOW: Readonly<Record<string, number>> = { "stateless.ts": 65.5, "sessions.ts": 94.1 };
+const WITH_NAMES_NOW: Readonly<Record<string, number>> = { "stateless.ts": 65.6, "sessions.ts": 94.1 };
 
 test.each(DEPLOYED)(
   "$name is within its budget and has the recorded size",
