@@ -1,5 +1,5 @@
 /**
- * Installs both packages from their packed files in empty folders, with each package manager on each supported Node, imports every entry,
+ * Installs all packages from their packed files in empty folders, with each package manager on each supported Node, imports every entry,
  * calls a server over stdio, and creates a project. Prints a table, and exits with 1 if something failed.
  */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import { nodeOf } from "../test/harness/nodes.ts";
 import { MANAGERS, type Manager } from "./installs/managers.ts";
 import { type Packed, type Tried, tryInstall } from "./installs/try.ts";
 import { packInto } from "./release/pack.ts";
-import { Repository } from "./release/repository.ts";
+import { PACKAGES, Repository } from "./release/repository.ts";
 import { ROOT } from "./tools.ts";
 
 const NODES = ["20", "22", "24"];
@@ -68,5 +68,5 @@ function packedIn(place: string): Packed {
     if (file === undefined) throw new Error(`${place} has no packed file of ${name}.`);
     return [name, join(place, file)];
   };
-  return Object.fromEntries(["mcp-edge", "create-mcp-edge"].map(find));
+  return Object.fromEntries(Object.keys(PACKAGES).map(find));
 }

@@ -83,6 +83,8 @@ export async function tryInstall(
     if (used.trim() !== "It works.") return done(`use.js printed ${used}`);
     const help = await run(bin("mcp-edge"), "--help");
     if (!help.includes("Usage: mcp-edge")) return done(`mcp-edge --help printed ${help}`);
+    const migrates = await run(bin("mcp-edge-migrate"), "--help");
+    if (!migrates.includes("Usage: mcp-edge-migrate")) return done(`mcp-edge-migrate --help printed ${migrates}`);
     const tarball = packed["mcp-edge"] ?? "";
     const options = ["--template", "weather", "--package", tarball, "--no-install", "--no-git"];
     await run(bin("create-mcp-edge"), "dice", ...options);
