@@ -9,7 +9,7 @@ export const WITH_MOUSE =
   "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
 
 /** The time, in milliseconds, after which an expression must be true. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 45_000;
 
 /** A running browser with one page. */
 export class Chromium implements AsyncDisposable {
@@ -152,7 +152,7 @@ export class Chromium implements AsyncDisposable {
     await this.#send("Network.clearBrowserCookies", {});
   }
 
-  /** Waits until an expression is true, also while the page changes. @throws {Error} with the page, after 20 s. */
+  /** Waits until an expression is true, also while the page changes. @throws {Error} with the page, after 45 s. */
   async waitFor(expression: string): Promise<void> {
     const end = Date.now() + PATIENCE_MS;
     while ((await this.run(expression).catch(() => false)) !== true) {
