@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { SlowFirst } from "./test/harness/slow-first.ts";
 
 export default defineConfig({
   test: {
@@ -15,6 +16,7 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     // Many tests wait for timers and processes, so more workers than cores finish sooner.
     maxWorkers: 6,
+    sequence: { sequencer: SlowFirst },
     // The files that a worker runs share the modules they import: 28 s of imports instead of 166. A module that keeps state
     // must therefore reset it for each file.
     isolate: false,
