@@ -5,7 +5,6 @@
 import { spawnSync } from "node:child_process";
 import { Command } from "commander";
 import { pack } from "./release/pack.ts";
-import { beginTests, passTests } from "./release/passed.ts";
 import { prepare } from "./release/prepare.ts";
 import { publish } from "./release/publish.ts";
 import { Repository } from "./release/repository.ts";
@@ -41,16 +40,6 @@ program
   .action(({ dryRun = false }: { readonly dryRun?: boolean }) => {
     report(pack(repository, isSigned));
     report(publish(repository, { isDryRun: dryRun, isSigned }));
-  });
-
-program
-  .command("tests")
-  .description("stores that all tests have passed on this commit; npm run test:all does it")
-  .argument("<begin|passed>")
-  .action((step: string) => {
-    if (step === "begin") beginTests(repository);
-    else if (!passTests(repository))
-      console.log("The tree is not the commit on which the tests began; nothing is stored.");
   });
 
 await program.helpCommand(false).parseAsync();

@@ -77,7 +77,14 @@ function passedTests(name: string, worker: string, tests: readonly Block[]): str
     writeFileSync(join(project, path), text);
   }
   const report = join(project, "report.json");
-  const args = ["run", "--reporter=json", `--outputFile=${report}`, "--testTimeout=200000", "--maxWorkers=1", "--no-isolate"];
+  const args = [
+    "run",
+    "--reporter=json",
+    `--outputFile=${report}`,
+    "--testTimeout=200000",
+    "--maxWorkers=1",
+    "--no-isolate",
+  ];
   const { output } = runToolQuietly("vitest", args, project);
   expect(existsSync(report), output).toBe(true);
   const { testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;

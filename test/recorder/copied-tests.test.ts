@@ -120,7 +120,10 @@ function writeProject(greeting: string): void {
   writeFileSync(join(folder, "src/index.ts"), sourceOf("", greeting));
   writeFileSync(join(folder, "wrangler.toml"), CONFIG);
   writeFileSync(join(folder, "package.json"), '{ "name": "copied", "private": true, "type": "module" }');
-  writeFileSync(join(folder, "vitest.config.ts"), "export default { test: { maxWorkers: 2, isolate: false, testTimeout: 120000 } };");
+  writeFileSync(
+    join(folder, "vitest.config.ts"),
+    "export default { test: { maxWorkers: 2, isolate: false, testTimeout: 120000 } };",
+  );
 }
 
 interface Ran {
