@@ -50,7 +50,8 @@ async function hostOf(
   const { command, args } = commandOf(tap.url);
   const more = as === undefined ? [] : ["--as", as];
   const transport = watch(stdio({ command, args: [...args, ...more], stderr: "ignore" }), oracle);
-  const client = await connect(transport, { ...ME, protocolVersions: [version], ...options });
+  // A program that takes long to start on a loaded machine must not be mistaken for one of a legacy version.
+  const client = await connect(transport, { ...ME, probeTimeoutMs: 60_000, protocolVersions: [version], ...options });
   closing.push(async () => {
     await client.close();
     await tap.close();

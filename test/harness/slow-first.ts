@@ -2,23 +2,12 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * The files that take longest, slowest first. Most of them wait rather than compute, so they run beside the others. Started last, they
- * would run alone.
+ * Files that take minutes although they compute little, because they wait. They run beside the others if they start first, and would run
+ * alone if they started last.
  */
-const SLOWEST = [
-  "docs/tutorial",
-  "recorder/copied-tests",
-  "scripts/soak",
-  "scripts/cost",
-  "agent-tasks/agent-tasks",
-  "docs/blocks",
-  "cli/bridge",
-  "cli/check",
-  "cli/add",
-  "docs/examples",
-  "docs/snippets",
-  "chaos/deploys",
-].map((name) => `/test/${name}.test.ts`);
+const SLOWEST = ["scripts/soak", "scripts/cost", "chaos/deploys", "agent-tasks/agent-tasks"].map(
+  (name) => `/test/${name}.test.ts`,
+);
 
 /** Starts the slowest files first, and leaves the order of the others to Vitest. */
 export class SlowFirst extends BaseSequencer {
