@@ -76,7 +76,7 @@ export async function bundle({
 /** Bundles control-worker.ts. Returns the source of the module. */
 export async function bundleControl(root: string): Promise<string> {
   const { build } = await loadEsbuild(root);
-  const result = await build({ ...FOR_WORKERS, entryPoints: [CONTROL_WORKER] });
+  const result = await build({ ...FOR_WORKERS, entryPoints: [CONTROL_WORKER], absWorkingDir: root });
   return result.outputFiles[0]?.text ?? "";
 }
 
