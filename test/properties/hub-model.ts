@@ -18,7 +18,7 @@ import { hubSource } from "../../src/worker/hub/hub-source.ts";
 import { Placement, type ShardLinks } from "../../src/worker/hub/placement.ts";
 import { retryOnReset } from "../../src/worker/retry-on-reset.ts";
 import { hubName } from "../../src/worker/roles.ts";
-import { Clock } from "./model-clock.ts";
+import { Clock, isInModel } from "./model-clock.ts";
 
 /** What the platform costs in the model, in milliseconds. */
 export interface ModelCosts {
@@ -310,6 +310,22 @@ class ModelResponse {
   }
 }
 
+const real = globalThis.Response;
+
+/** Node's `Response` with one difference: a model that constructs one gets a response of the model. */
+function withModelResponses(): unknown {
+  return new Proxy(real, {
+    construct: (target, args, newTarget) =>
+      isInModel()
+        ? new ModelResponse(...(args as ConstructorParameters<typeof ModelResponse>))
+        : Reflect.construct(target, args, newTarget),
+    get: (target, name) =>
+      name === Symbol.hasInstance
+        ? (value: unknown) => value instanceof ModelResponse || value instanceof real
+        : Reflect.get(target, name),
+  });
+}
+
 /** One isolate of the Worker. It publishes, and holds the streams of clients. */
 export class ModelIsolate extends Host {
   readonly #placement: Placement;
@@ -402,10 +418,10 @@ export class HubModel {
       }
     }
     const before = {
-      Response: globalThis.Response,
+      Response: real,
       WebSocketPair: Reflect.get(globalThis, "WebSocketPair") as unknown,
     };
-    Object.assign(globalThis, { Response: ModelResponse, WebSocketPair: ModelPair });
+    Object.assign(globalThis, { Response: withModelResponses(), WebSocketPair: ModelPair });
     try {
       await this.clock.run(scenario);
     } finally {

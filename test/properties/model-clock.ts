@@ -1,4 +1,5 @@
 /** Virtual time: events happen in the order of their moments, and each has finished before the next begins. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 interface Event {
@@ -6,6 +7,41 @@ interface Event {
   /** Events of one moment happen in the order in which they were added. */
   readonly order: number;
   readonly run: () => void;
+}
+
+/** The clock of the program that runs. Programs outside a model, such as the servers of an earlier test file, have none. */
+const current = new AsyncLocalStorage<Clock>();
+
+/** Returns true if the caller was started by a model. */
+export const isInModel = () => current.getStore() !== undefined;
+
+const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+const { random } = Math;
+
+/** The number of models that run. The globals are replaced meanwhile. */
+let running = 0;
+
+function replaceGlobals(): void {
+  running += 1;
+  Object.assign(globalThis, {
+    setTimeout: (run: (...rest: unknown[]) => void, ms = 0, ...rest: unknown[]) => {
+      const clock = current.getStore();
+      return clock ? clock.at(clock.nowMs + ms, () => run(...rest)) : real.setTimeout(() => run(...rest), ms);
+    },
+    clearTimeout: (timer: number) => {
+      const clock = current.getStore();
+      if (clock) clock.cancel(timer);
+      else real.clearTimeout(timer);
+    },
+  });
+  Math.random = () => current.getStore()?.random() ?? random();
+}
+
+function restoreGlobals(): void {
+  running -= 1;
+  if (running > 0) return;
+  Object.assign(globalThis, real);
+  Math.random = random;
 }
 
 export class Clock {
@@ -43,29 +79,31 @@ export class Clock {
     return new Promise((resolve) => this.at(this.nowMs + ms, resolve));
   }
 
-  /** Runs until no event is left. Timers and random numbers of the program belong to this clock meanwhile. */
-  async run(first: () => void): Promise<void> {
-    const before = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
-    const { random } = Math;
-    Object.assign(globalThis, {
-      setTimeout: (run: () => void, ms = 0) => this.at(this.nowMs + ms, run),
-      clearTimeout: (order: number) => void this.#cancelled.add(order),
-    });
-    Math.random = this.random;
-    try {
-      first();
-      await nextTurn();
-      for (let next = this.#pop(); next; next = this.#pop()) {
-        if (this.#cancelled.delete(next.order)) continue;
-        this.nowMs = next.atMs;
-        next.run();
-        // All promises that follow from the event are settled before the next one.
+  cancel(event: number): void {
+    this.#cancelled.add(event);
+  }
+
+  /**
+   * Runs until no event is left. Timers and random numbers of the program belong to this clock. What else this process runs keeps its
+   * own: its timers would otherwise become events, and one that starts again each time would never let this run end.
+   */
+  run(first: () => void): Promise<void> {
+    return current.run(this, async () => {
+      replaceGlobals();
+      try {
+        first();
         await nextTurn();
+        for (let next = this.#pop(); next; next = this.#pop()) {
+          if (this.#cancelled.delete(next.order)) continue;
+          this.nowMs = next.atMs;
+          next.run();
+          // All promises that follow from the event are settled before the next one.
+          await nextTurn();
+        }
+      } finally {
+        restoreGlobals();
       }
-    } finally {
-      Object.assign(globalThis, before);
-      Math.random = random;
-    }
+    });
   }
 
   #push(event: Event): void {
