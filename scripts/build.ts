@@ -6,8 +6,10 @@ import { ROOT, runTool } from "./tools.ts";
 
 rmSync(`${ROOT}dist`, { recursive: true, force: true });
 process.exitCode = runTool("tsc", ["-p", "scripts/tsconfig.build.json"]);
-// The package of `mcp-edge migrate`, which is published separately.
-rmSync(`${ROOT}packages/migrate/dist`, { recursive: true, force: true });
-process.exitCode ||= runTool("tsc", ["-p", "packages/migrate"]);
+// The packages of `mcp-edge migrate` and `mcp-edge add openapi`, which are published separately.
+for (const name of ["migrate", "openapi"]) {
+  rmSync(`${ROOT}packages/${name}/dist`, { recursive: true, force: true });
+  process.exitCode ||= runTool("tsc", ["-p", `packages/${name}`]);
+}
 packTemplates();
 await buildPageApp(`${ROOT}dist/page-app`);

@@ -54,7 +54,10 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "cli/hosts": "the configuration files of hosts",
   "cli/host-profiles": "how well-known hosts connect, and their limits, each with its source",
   "cli/relay": "`bridge` and `expose`: messages between a host and a server of another version",
+  "cli/fetched": "packages that are fetched with npx when a command needs them",
   "cli/files": "reading and writing files in untrusted folders",
+  "authorization-server/enterprise":
+    "`enterprise()`: assertions of companies' identity providers, and the objects of their users",
   "authorization-server/routes": "the endpoints, and the requests and cookies that they read",
   "authorization-server/clients": "clients: named, registered, or described by a document",
   "authorization-server/identity": "identity providers: `oidc()`, `github()`, `ownLogin()`",

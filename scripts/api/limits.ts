@@ -53,6 +53,7 @@ const PLACES: Readonly<Record<string, string>> = {
   CommandOptions: "`allowCommands()`",
   ReadFileOptions: "`readFileWithin()`",
   AuthorizationServerOptions: "`authorizationServer()`",
+  EnterpriseOptions: "`enterprise()`",
 };
 
 /** The entries whose options are those of a server. */

@@ -6,10 +6,12 @@ import { Command, CommanderError } from "commander";
 import { chaos } from "./chaos.ts";
 import { chaosDeploys } from "./chaos-deploys.ts";
 import { chaosTasks } from "./chaos-tasks.ts";
+import { companies } from "./companies.ts";
 import { cost } from "./cost.ts";
 import { fuzz } from "./fuzz.ts";
 import { migrateServers } from "./migrate.ts";
 import { mutate } from "./mutate.ts";
+import { openapi } from "./openapi.ts";
 import { recorderCost } from "./recorder-cost.ts";
 import { refreshes } from "./refreshes.ts";
 import { replay } from "./replay.ts";
@@ -25,12 +27,14 @@ const CHECKS: readonly ((command: (name: string) => Command) => unknown)[] = [
   replay,
   refreshes,
   tenants,
+  companies,
   soak,
   scale,
   cost,
   recorderCost,
   mutate,
   migrateServers,
+  openapi,
 ];
 
 /** Runs a check with the arguments of the command line, and returns the exit code: 1 for a finding, 2 for a wrong command line. */

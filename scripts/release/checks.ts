@@ -2,7 +2,7 @@
 import { posix } from "node:path";
 import { findUnnumbered, type Layouts } from "../../test/releases/layouts.ts";
 import { havePassed } from "./passed.ts";
-import { CREATE, findSection, isHigher, MIGRATE, PACKAGES, type Repository, VERSION } from "./repository.ts";
+import { CREATE, FETCHED, findSection, isHigher, PACKAGES, type Repository, VERSION } from "./repository.ts";
 
 const LAYOUTS = "test/releases/layouts.json";
 
@@ -35,8 +35,9 @@ export function findProblemsAfter(repository: Repository, isSigned: boolean): st
   if (create.version !== version || create.dependencies?.["mcp-edge"] !== `^${version}`) {
     problems.push(`${CREATE} does not belong to ${version}. ${prepare}`);
   }
-  if (repository.readManifest(MIGRATE).version !== version) {
-    problems.push(`${MIGRATE} does not belong to ${version}. ${prepare}`);
+  for (const folder of Object.values(FETCHED)) {
+    if (repository.readManifest(folder).version !== version)
+      problems.push(`${folder} does not belong to ${version}. ${prepare}`);
   }
   problems.push(...findIgnored(repository));
   if (repository.git("tag", "--list", `v${version}`) !== "") problems.push(`The tag v${version} exists.`);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { findDifferences } from "../../test/releases/layouts.ts";
 import { observeLayouts, readLayouts, writeRelease } from "../../test/releases/releases.ts";
 import { findProblemsBefore } from "./checks.ts";
-import { CREATE, type Manifest, MIGRATE, PACKAGES, type Repository } from "./repository.ts";
+import { CREATE, FETCHED, type Manifest, PACKAGES, type Repository } from "./repository.ts";
 
 /** Runs a script of the repository. Returns its exit code. */
 type Run = (script: string) => number;
@@ -61,7 +61,7 @@ function writeLock(repository: Repository, version: string): void {
   lock.version = version;
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (path.includes("node_modules/")) continue;
-    setVersion(entry, version, ["", CREATE, MIGRATE].includes(path));
+    setVersion(entry, version, ["", CREATE, ...Object.values(FETCHED)].includes(path));
   }
   repository.write("package-lock.json", `${JSON.stringify(lock, null, 2)}\n`);
 }

@@ -14,12 +14,12 @@ export interface Manifest {
 
 /** The folder of the package that `npm create mcp-edge` runs. */
 export const CREATE = "create-mcp-edge";
-/** The folder of the package that `mcp-edge migrate` runs. */
-export const MIGRATE = "packages/migrate";
+/** The folders of the packages that commands fetch in the version of mcp-edge: `mcp-edge migrate` and `mcp-edge add openapi`. */
+export const FETCHED = { "mcp-edge-migrate": "packages/migrate", "mcp-edge-openapi": "packages/openapi" } as const;
 
 /** The folders of the packages that a release publishes, by their names: first those that another package starts. */
 export const PACKAGES: Readonly<Record<string, string>> = {
-  "mcp-edge-migrate": MIGRATE,
+  ...FETCHED,
   "mcp-edge": ".",
   "create-mcp-edge": CREATE,
 };

@@ -13,6 +13,8 @@ import type { SignedInUser } from "./identity/provider.ts";
 export interface Organisation {
   /** The issuer that decides who is a member. */
   readonly issuer: string;
+  /** The company at an issuer that serves several, as `tenant` of `enterprise()`. @default none */
+  readonly tenant?: string;
   /** The name of the organisation at the issuer, case-insensitive. For GitHub, the login, or `id:` followed by the numeric id. */
   readonly name: string;
 }
@@ -29,8 +31,8 @@ export interface Users {
    * of `github()` and `organisationsClaim` of `oidc()`.
    */
   readonly organisations?: readonly (string | Organisation)[];
-  /** Single users, by issuer and subject. */
-  readonly users?: readonly { readonly issuer: string; readonly subject: string }[];
+  /** Single users, by issuer and subject, and by `tenant` of `enterprise()` at an issuer that serves several companies. */
+  readonly users?: readonly { readonly issuer: string; readonly tenant?: string; readonly subject: string }[];
   /** Everyone who can sign in. For GitHub, this is everyone with a GitHub account. */
   readonly anyone?: boolean;
 }
@@ -110,7 +112,7 @@ type Decider = (user: SignedInUser) => boolean | Promise<boolean>;
 /** Checks a rule, and returns it as a function. */
 function createDecider(where: string, rule: UserRule): Decider {
   if (typeof rule === "function") return rule;
-  checkOptions(`authorizationServer(): ${where}`, rule, USERS);
+  checkOptions(`authorizationServer(): ${where}: `, rule, USERS);
   const { emails = [], domains = [], organisations = [], users = [], anyone = false } = rule;
   for (const [name, list] of Object.entries({ emails, domains, organisations, users })) {
     if (!Array.isArray(list)) throw invalid(`${where}.${name}`, "is not a list");
@@ -133,16 +135,17 @@ function createDecider(where: string, rule: UserRule): Decider {
   const listed = organisations.map((each) => (typeof each === "string" ? { issuer: GITHUB, name: each } : each));
   return (user) => {
     if (anyone === true) return true;
-    if (users.some(({ issuer, subject }) => issuer === user.issuer && subject === user.subject)) return true;
-    if (listed.some((organisation) => belongsTo(user, organisation))) return true;
+    if (users.some((each) => isAtSame(user, each) && each.subject === user.subject)) return true;
+    const belongsTo = (name: string) => user.organisations?.some((each) => isSameText(each, name));
+    if (listed.some((each) => isAtSame(user, each) && belongsTo(each.name))) return true;
     const verified = user.emailVerified === true ? parseAddress(user.email ?? "") : undefined;
     return verified !== undefined && (addresses.has(verified.address) || hosts.has(verified.domain));
   };
 }
 
-/** The issuer is compared too, because the names of organisations are unique only within an issuer. */
-function belongsTo({ issuer, organisations = [] }: SignedInUser, wanted: Organisation): boolean {
-  return issuer === wanted.issuer && organisations.some((name) => isSameText(name, wanted.name));
+/** Names of organisations and subjects are unique only within an issuer, or within one company at an issuer that serves several. */
+function isAtSame(user: SignedInUser, wanted: Pick<Organisation, "issuer" | "tenant">): boolean {
+  return user.issuer === wanted.issuer && user.tenant === wanted.tenant;
 }
 
 /** Compares strings. Only the case of ASCII letters is ignored: the Kelvin sign "K" must not equal the letter "k". */
@@ -158,7 +161,7 @@ const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z
 const ADDRESS = /^([a-z0-9.!#$%&'*+/=?^_`{|}~-]+)@([a-z0-9.-]+)$/;
 
 /** Parses an e-mail address in ASCII with one "@". Returns undefined for any other text, which then does not match any rule. */
-function parseAddress(text: string): { readonly address: string; readonly domain: string } | undefined {
+export function parseAddress(text: string): { readonly address: string; readonly domain: string } | undefined {
   const [address, , domain = ""] = ADDRESS.exec(lowerAscii(text)) ?? [];
   return address === undefined || !DOMAIN.test(domain) ? undefined : { address, domain };
 }

@@ -137,10 +137,12 @@ class ServerPlugin {
       clients: new Clients(clients, new ClientDocuments(redirectSchemes), sealing, canRegister),
       pages,
       schemes: redirectSchemes,
+      enterprise: options.enterprise,
       get users() {
         return attached().users;
       },
     };
+    options.enterprise?.check(this.#server);
     this.#countRequest = createRequestCounter(options.rates ?? {}, () => attached().rates, pages);
     const countAttempt = createAttemptCounter(env, () => attached().rates, pages);
     this.#host = {
@@ -181,7 +183,11 @@ class ServerPlugin {
       scopesOf: (this.#anyBearer.attach(endpoint) as KitContribution).scopesOf,
       mount: (app) => this.#mount(app, endpoint.path),
       roles: [
-        { name: "user", create: (ctx, env) => new UserObject(ctx, env, this.#server) },
+        {
+          name: "user",
+          create: (ctx, env) =>
+            this.#server.enterprise?.createUser(ctx, env, this.#server) ?? new UserObject(ctx, env, this.#server),
+        },
         // rates() of the same endpoint adds the same role, and only the first of them is used, so this one must also count slots.
         { name: "rates", create: (ctx) => new SlotsObject(ctx) },
         proofs.attach(endpoint),
@@ -345,11 +351,8 @@ function createPolicy(options: AuthorizationServerOptions, rules: Admission): Po
 const NAME_MAX = 200;
 
 /** The default of the option `claims`. */
-function toClaims({ issuer, subject, name, email, emailVerified }: SignedInUser) {
-  const shown = name?.slice(0, NAME_MAX);
-  return {
-    ...(shown !== undefined && { name: shown }),
-    ...(emailVerified && { email }),
-    identity: { issuer, subject },
-  };
+function toClaims({ issuer, subject, tenant, audienceTenant, name, email, emailVerified }: SignedInUser) {
+  // Members that are undefined are left out of the token.
+  const identity = { issuer, subject, tenant, audienceTenant };
+  return { name: name?.slice(0, NAME_MAX), email: emailVerified ? email : undefined, identity };
 }

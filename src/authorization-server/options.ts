@@ -20,6 +20,7 @@ import { findRedirectProblem } from "./clients/redirects.ts";
 import type { IdentityProvider, SignedInUser } from "./identity/provider.ts";
 import type { SignInPagesOptions } from "./pages/index.ts";
 import { type AuthorizationServerRates, checkServerRates } from "./rates.ts";
+import type { EnterpriseSignIn } from "./server.ts";
 
 /** Options of {@link authorizationServer}. */
 export interface AuthorizationServerOptions
@@ -47,11 +48,19 @@ export interface AuthorizationServerOptions
   /**
    * Returns the value of `ctx.auth.claims` in handlers. Tasks store it, so it must not contain secrets.
    *
-   * @default `name`, `email` if it is verified, and `identity`, the user's issuer and subject at the identity provider
+   * @default `name`, `email` if it is verified, and `identity`, the user's issuer and subject at the identity provider, with
+   * `tenant` and `audienceTenant` if an assertion names them
    */
   readonly claims?: (user: SignedInUser) => JsonObject;
   /** The wording and links of the pages. @default English pages without links */
   readonly pages?: SignInPagesOptions;
+  /**
+   * The companies whose identity providers decide which clients their users may use, created by `enterprise()`. Their clients do not
+   * need a browser and a consent page.
+   *
+   * @default none
+   */
+  readonly enterprise?: EnterpriseSignIn;
   /** Preregistered clients. All other clients need a metadata document, or `registration`. @default none */
   readonly clients?: readonly KnownClient[];
   /**
@@ -111,6 +120,7 @@ const OPTIONS: OptionTable<AuthorizationServerOptions> = {
   requiredScopes: null,
   claims: null,
   pages: null,
+  enterprise: null,
   clients: null,
   registration: null,
   redirectSchemes: null,

@@ -7,6 +7,7 @@
 import { encodeBase64Url, encodeText } from "../core/basics/bytes.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { KeysOf } from "../worker/services.ts";
+import type { SignedInUser } from "./identity/provider.ts";
 
 /** The purposes of sealed values. A value of one purpose cannot be opened for another. */
 export type SealPurpose =
@@ -74,13 +75,9 @@ export async function hashText(text: string): Promise<string> {
   return encodeBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", encodeText(text))));
 }
 
-/** Returns the id of a user. It is a hash of issuer and subject, so it reveals neither, and can be part of an object's name. */
-export async function hashUserId({
-  issuer,
-  subject,
-}: {
-  readonly issuer: string;
-  readonly subject: string;
-}): Promise<string> {
-  return (await hashText(JSON.stringify([issuer, subject]))).slice(0, 22);
+/** Returns the id of a user. It is a hash of what identifies the user, so it reveals nothing, and can be part of an object's name. */
+export async function hashUserId(user: Pick<SignedInUser, "issuer" | "tenant" | "subject">): Promise<string> {
+  // The number of members differs, so that no subject looks like a tenant and another subject.
+  const members = [user.issuer, user.tenant ?? [], user.subject].flat();
+  return (await hashText(JSON.stringify(members))).slice(0, 22);
 }

@@ -92,8 +92,8 @@ test("add app makes a project that compiles, with a tool whose view is the one t
 }, async () => {
   const ran = await add("app", "--yes");
   expect([ran.code, ran.stdout, ran.stderr]).toEqual([0, "", expect.stringContaining("npm run view")]);
-  // The page is one line, of which only the beginning is shown.
-  expect(ran.stderr).toMatch(/^\+ {3}"<!doctype html>.*\.\.\. \(\d+ characters\)$/m);
+  // The page is one line, of which only the beginning and the end are shown.
+  expect(ran.stderr).toMatch(/^\+ {3}"<!doctype html>.*\.\.\. \(\d+ characters\) \.\.\..*$/m);
   expect(JSON.parse(read("package.json"))).toMatchObject({
     scripts: { view: "node view/build.ts", test: "vitest run" },
     devDependencies: { esbuild: expect.any(String), vitest: expect.any(String) },

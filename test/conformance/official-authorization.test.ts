@@ -1,6 +1,6 @@
 // @module-tag long
 /** The official suite's scenarios for authorization servers, against ours on workerd. The test is the person at the browser. */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,6 +27,15 @@ function linkOf(suite: ChildProcessWithoutNullStreams): Promise<string> {
     suite.once("close", () => reject(new Error(`The suite printed no link: ${printed}`)));
   });
 }
+
+test("the official suite tests enterprise-managed authorization with clients only, so a new scenario for servers is noticed", () => {
+  const listed = execFileSync(NODE, [`${ROOT}node_modules/.bin/conformance`, "list"], { encoding: "utf8" });
+  const [clients = "", servers = ""] = listed.split("Authorization server scenarios");
+  expect(clients).toContain("auth/enterprise-managed-authorization");
+  expect(clients.match(/enterprise/g)).toHaveLength(1);
+  expect(servers).toContain("authorization-code-grant");
+  expect(servers).not.toMatch(/enterprise|id-jag/);
+});
 
 test("the official scenarios for authorization servers pass without warnings: metadata, and the grant of a code", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));

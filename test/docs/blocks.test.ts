@@ -8,19 +8,14 @@ import { readSurface } from "../../scripts/api/surface.ts";
 import { startWorker } from "../../src/testing/index.ts";
 import { expectLogs } from "../harness/logs.ts";
 import { runToolQuietly } from "../harness/tools.ts";
-import { commentBlocks, documentBlocks, moduleOf } from "./blocks.ts";
+import { commentBlocks, documentBlocks, isSnippet, moduleOf } from "./blocks.ts";
 
 expectLogs(
   // bearer(), at the first request.
   /^mcp-edge: tokens must have the issuer/,
-  // The hooks and audits of the guides.
+  // The hooks of the guides.
   /^server\/discover ok \d+$/,
   /^(call )?undefined (undefined )?ok$/,
-  /^\{"audit":\{"kind":"refusal"/,
-  // The guide of Analytics Engine, whose binding is not configured here.
-  /^mcp-edge: a record of the audit was lost KitError: audit\(\): the binding "USAGE" is missing/,
-  // debug() in a guide and in its doc comment.
-  /^\{"mcp":\{"direction":"(in|out)"/,
   // serveHttp() in a doc comment.
   /^Serving at http:\/\/127\.0\.0\.1:8787|^On Node there are no Durable Objects|^http:\/\/127\.0\.0\.1:8787\/mcp/,
 );
@@ -81,10 +76,11 @@ test.each(documents.filter(({ language }) => language !== "ts"))("$title is vali
   } else expect(["mermaid", "text", "js"], `the language of ${text}`).toContain(language);
 });
 
-/** Servers that no other test runs. Servers that export classes by destructuring are in snippets.test.ts. */
-const servers = programs.filter(({ text }) => {
+/** Servers that snippets.test.ts does not run. */
+const servers = programs.filter((block) => {
+  const { text } = block;
   const isServer = /\bserver\.\w+\(|\bedge\(|new McpServer/.test(text);
-  return isServer && !/mcp-edge\/(node|testing)"|from "vitest"|^export const \{/m.test(text);
+  return isServer && !isSnippet(block) && !/mcp-edge\/(node|testing)"|from "vitest"|^export const \{/m.test(text);
 });
 
 /** The binding of a class: its default name if it has one. */

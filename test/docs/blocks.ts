@@ -44,6 +44,17 @@ function blocksOf(file: string, text: string): Block[] {
   }));
 }
 
+/**
+ * Whether snippets.test.ts runs a block exactly as printed: the servers and tools of the guides, and the servers in doc comments of the
+ * Worker. A block that creates its own server is a whole program, which blocks.test.ts runs.
+ */
+export function isSnippet({ title, language, text }: Block): boolean {
+  if (language !== "ts") return false;
+  if (title.startsWith("src/worker/")) return text.includes("edge(server");
+  if (!title.startsWith("docs/guides/") || text.includes("new McpServer")) return false;
+  return /^server\.tool\(/m.test(text) || (text.includes("edge(server") && !/adminServer|serveHttp/.test(text));
+}
+
 /** The names that every block may use, with the module that exports them. */
 function knownNames(exportsOf: ReadonlyMap<string, readonly string[]>): Map<string, string> {
   const known = new Map<string, string>();

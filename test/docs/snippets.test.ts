@@ -1,10 +1,9 @@
 // @module-tag long
 /** Every server in the guides and in doc comments is run on workerd exactly as printed. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { expectLogs } from "../harness/logs.ts";
+import { commentBlocks, documentBlocks, isSnippet } from "./blocks.ts";
 
 expectLogs(
   // bearer(), at the first request.
@@ -19,8 +18,6 @@ expectLogs(
   /^mcp-edge: a record of the audit was lost KitError: audit\(\): the binding "USAGE" is missing/,
   /^\{"mcp":\{"direction":"(in|out)"/,
 );
-
-const ROOT = join(import.meta.dirname, "../..");
 
 /** Code that a snippet relies on: a server, and functions of the reader. */
 const BEFORE = `
@@ -86,42 +83,24 @@ export class McpObject extends app.McpObject {}
 
 /** The servers of the guides, and their tools, which are served with all parts. */
 function guideSnippets(): Snippet[] {
-  const folder = join(ROOT, "docs/guides");
-  return readdirSync(folder)
-    .sort()
-    .flatMap((file) => {
-      const text = readFileSync(join(folder, file), "utf8");
-      const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
-      return blocks.flatMap((block, at) => {
-        const title = `docs/guides/${file}, block ${at + 1}`;
-        // A block that creates its own server is a whole program, which blocks.test.ts checks.
-        if (/new McpServer/.test(block)) return [];
-        if (/^server\.tool\(/m.test(block)) return [snippetOf(title, block + SERVED)];
-        const isWhole = block.includes("edge(server") && !/new McpServer|adminServer|serveHttp/.test(block);
-        if (!isWhole) return [];
-        // A fragment that shows only options.
-        const isFragment = !block.includes('from "mcp-edge/worker"');
-        return [snippetOf(title, isFragment ? `import { edge } from "mcp-edge/worker";\n${block}` : block)];
-      });
+  return documentBlocks()
+    .filter(isSnippet)
+    .map(({ title, text }) => {
+      if (/^server\.tool\(/m.test(text)) return snippetOf(title, text + SERVED);
+      // A fragment that shows only options.
+      const isFragment = !text.includes('from "mcp-edge/worker"');
+      return snippetOf(title, isFragment ? `import { edge } from "mcp-edge/worker";\n${text}` : text);
     });
 }
 
 /** Doc comments use names without importing them. */
 function commentSnippets(): Snippet[] {
-  const files = readdirSync(join(ROOT, "src/worker"), { recursive: true, encoding: "utf8" });
-  return files
-    .filter((file) => file.endsWith(".ts"))
-    .sort()
-    .flatMap((file) => {
-      const text = readFileSync(join(ROOT, "src/worker", file), "utf8").replaceAll(/^ *\* ?/gm, "");
-      const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
-      return blocks
-        .filter((block) => block.includes("edge(server"))
-        .map((block) => {
-          const used = Object.keys(MODULES).filter((name) => new RegExp(`\\b${name}\\(`).test(block));
-          const imports = used.map((name) => `import { ${name} } from "${MODULES[name]}";\n`).join("");
-          return snippetOf(`src/worker/${file}`, imports + block);
-        });
+  return commentBlocks()
+    .filter(isSnippet)
+    .map(({ title, text }) => {
+      const used = Object.keys(MODULES).filter((name) => new RegExp(`\\b${name}\\(`).test(text));
+      const imports = used.map((name) => `import { ${name} } from "${MODULES[name]}";\n`).join("");
+      return snippetOf(title, imports + text);
     });
 }
 

@@ -1,4 +1,3 @@
-// @module-tag long
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { migrate } from "../../packages/migrate/src/migrate.ts";

@@ -1,4 +1,3 @@
-// @module-tag long
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   mkdirSync,

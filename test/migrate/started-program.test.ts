@@ -5,7 +5,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlin
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEnvironment } from "../../src/cli/commands/migrate/migrate.ts";
+import { createEnvironment } from "../../src/cli/fetched/fetched-package.ts";
 import { NODE } from "../oracle/node.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

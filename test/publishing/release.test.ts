@@ -36,6 +36,7 @@ const LAYOUT = { "key keys/keys": { number: 1, layout: "string" } };
 const MANIFEST = { name: "mcp-edge", version: "0.1.0", repository: "https://example.com/a.git", files: ["docs"] };
 const CREATE = { ...MANIFEST, name: "create-mcp-edge", files: ["index.js"], dependencies: { "mcp-edge": "^0.1.0" } };
 const MIGRATE = { ...MANIFEST, name: "mcp-edge-migrate", files: ["bin", "dist"] };
+const OPENAPI = { ...MANIFEST, name: "mcp-edge-openapi", files: ["bin", "dist"] };
 
 const PLACE = mkdtempSync(join(tmpdir(), "mcp-edge-release-"));
 const ORIGINAL = join(PLACE, "original");
@@ -49,6 +50,7 @@ beforeAll(() => {
   write("package.json", MANIFEST);
   write("create-mcp-edge/package.json", CREATE);
   write("packages/migrate/package.json", MIGRATE);
+  write("packages/openapi/package.json", OPENAPI);
   write("templates/dice/package.json", { version: "1.0.0", dependencies: { "mcp-edge": "^0.1.0", zod: "^4.0.0" } });
   write("README.md", "npm install mcp-edge-0.1.0.tgz\n");
   write("CHANGELOG.md", "# Changelog\n\n## 1.0.0 (unreleased)\n\n- Everything.\n\n## 0.1.0 (2026-01-01)\n\n- Less.\n");
@@ -59,6 +61,7 @@ beforeAll(() => {
       "": MANIFEST,
       "create-mcp-edge": CREATE,
       "packages/migrate": MIGRATE,
+      "packages/openapi": OPENAPI,
       "templates/dice": { version: "1.0.0", dependencies: { "mcp-edge": "^0.1.0" } },
       "node_modules/zod": { version: "0.1.0" },
     },
@@ -145,6 +148,11 @@ describe("publication is refused", () => {
     ["with a changed file", () => write("README.md", "changed"), "The tree has changes"],
     ["with another version of create-mcp-edge", () => write("create-mcp-edge/package.json", CREATE), "does not belong"],
     [
+      "with another version of mcp-edge-openapi, which mcp-edge would fetch in its own version",
+      () => write("packages/openapi/package.json", OPENAPI),
+      "packages/openapi does not belong to 1.0.0",
+    ],
+    [
       "with another version of mcp-edge-migrate, which mcp-edge would fetch in its own version",
       () => write("packages/migrate/package.json", MIGRATE),
       "packages/migrate does not belong to 1.0.0",
@@ -211,12 +219,14 @@ describe("publishing", () => {
     expect(publish(repository, options, npm)).toEqual([]);
     const rest = "--registry=https://registry.npmjs.org/ --access=public --tag=latest --provenance";
     expect(commands).toEqual(
-      ["mcp-edge-migrate", "mcp-edge", "create-mcp-edge"].map((name) => `publish /release/${name}-0.1.0.tgz ${rest}`),
+      ["mcp-edge-migrate", "mcp-edge-openapi", "mcp-edge", "create-mcp-edge"].map(
+        (name) => `publish /release/${name}-0.1.0.tgz ${rest}`,
+      ),
     );
   });
 
   test("a file that is published already is not published again", () => {
-    published = { "mcp-edge-migrate@0.1.0": digest, "mcp-edge@0.1.0": digest };
+    published = { "mcp-edge-migrate@0.1.0": digest, "mcp-edge-openapi@0.1.0": digest, "mcp-edge@0.1.0": digest };
     expect(publish(repository, options, npm)).toEqual([]);
     expect(commands).toEqual([expect.stringContaining("create-mcp-edge-0.1.0.tgz")]);
   });

@@ -10,7 +10,7 @@ import { NODE } from "../oracle/node.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const PLACE = mkdtempSync(join(tmpdir(), "mcp-edge-reproducible-"));
 const CLONES = [join(PLACE, "a"), join(PLACE, "another folder/with a longer path")];
-const NAMES = ["mcp-edge", "create-mcp-edge", "mcp-edge-migrate"];
+const NAMES = ["mcp-edge", "create-mcp-edge", "mcp-edge-migrate", "mcp-edge-openapi"];
 
 beforeAll(() => {
   for (const clone of CLONES) {
@@ -30,6 +30,7 @@ beforeAll(() => {
     run("npm", ...pack);
     run("npm", ...pack, "--workspace", "create-mcp-edge");
     run("npm", ...pack, "--workspace", "packages/migrate");
+    run("npm", ...pack, "--workspace", "packages/openapi");
   }
 }, 600_000);
 afterAll(() => rmSync(PLACE, { recursive: true, force: true }));

@@ -1,4 +1,3 @@
-// @module-tag long
 /** Objects of callers, proofs and users that refuse: no one is signed out, and what was refused can be sent again. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { TestWorker } from "../../src/testing/index.ts";

@@ -2,12 +2,14 @@
  * Stores one of everything with the Worker of this folder. find-losses.ts checks later that all of it still works.
  */
 
-import { newKey } from "../harness/issuer.ts";
+import { newKey, signJwt } from "../harness/issuer.ts";
 import { proofOf } from "../harness/proofs.ts";
 import { isMembers, type Members } from "../http/messages.ts";
 import { allow, authorizeUrl, Browser, fieldsOf, newVerifier, postForm } from "../worker/authorization.ts";
 import { LegacyClient, ModernClient, Reading, readAnswer } from "../worker/client.ts";
+import { AGENT, type Answer, exchange } from "../worker/companies.ts";
 import { answersTo, keysOf, TaskClient, textOf } from "../worker/task-client.ts";
+import { COMPANY, COMPANY_KEY } from "./company.ts";
 
 /** The issuer of the authorization server, which does not depend on the port of the Worker. */
 export const ISSUER = "https://releases.example";
@@ -44,6 +46,8 @@ export interface Kept {
   readonly replaced: string;
   readonly cookies: readonly (readonly [string, string])[];
   readonly proof: { readonly jwk: JsonWebKey; readonly access: string; readonly used: string };
+  /** The access token that a company's assertion gave, and the assertion. Releases before 1.0.0 accept none. */
+  readonly managed?: { readonly access: string; readonly assertion: string };
 }
 
 /** The requests of a test to a Worker. */
@@ -258,7 +262,48 @@ async function storeSignIns(target: Target) {
   const status = await statusOf(target, { authorization: `DPoP ${access}`, dpop: used });
   if (status !== 200) throw new Error(`a token with a proof: ${status}`);
   const jwk = (await crypto.subtle.exportKey("jwk", key.pair.privateKey)) as JsonWebKey;
-  return { tokens, replaced, cookies: [...browser.cookies], proof: { jwk, access, used } };
+  return {
+    tokens,
+    replaced,
+    cookies: [...browser.cookies],
+    proof: { jwk, access, used },
+    ...(await storeManaged(target)),
+  };
+}
+
+/** A company gives a client access for its users: with a bearer token, and with one that is bound to a key. */
+async function storeManaged(target: Target): Promise<Pick<Kept, "managed">> {
+  if (!(await acceptsAssertions(target))) return {};
+  const assertion = await assertionOf("ada");
+  const { status, body } = await exchangeAssertion(target, assertion);
+  const proof = await proofOf(await newKey("ES256", undefined), "", `${ISSUER}/token`, { ath: undefined });
+  const bound = await exchangeAssertion(target, await assertionOf("ada"), { dpop: proof as string });
+  if (status !== 200 || bound.status !== 200) throw new Error(`assertions: ${status}, ${bound.status}`);
+  return { managed: { access: String(body.access_token), assertion } };
+}
+
+/** Returns true if the build of the Worker accepts assertions of companies. */
+export async function acceptsAssertions(target: Target): Promise<boolean> {
+  const metadata = await fetch(target.url("/.well-known/oauth-authorization-server"));
+  return (await metadata.text()).includes("jwt-bearer");
+}
+
+async function assertionOf(sub: string): Promise<string> {
+  const parameters = { name: "ECDSA", namedCurve: "P-256" };
+  const privateKey = await crypto.subtle.importKey("jwk", COMPANY_KEY, parameters, false, ["sign"]);
+  const key = { algorithm: "ES256", pair: { privateKey, publicKey: privateKey }, jwk: {} };
+  const iat = Math.floor(Date.now() / 1000);
+  const names = { iss: COMPANY.issuer, sub, aud: ISSUER, client_id: "agent" };
+  const claims = { ...names, jti: crypto.randomUUID(), iat, exp: iat + 300, scope: "read" };
+  return signJwt(key, claims, { typ: "oauth-id-jag+jwt", kid: undefined });
+}
+
+export function exchangeAssertion(
+  target: Target,
+  assertion: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return exchange({ origin: new URL(target.url("/")).origin }, assertion, {}, { ...AGENT, ...headers });
 }
 
 export async function statusOf(target: Target, headers: Readonly<Record<string, string>>): Promise<number> {

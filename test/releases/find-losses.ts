@@ -7,7 +7,9 @@ import { answersTo, TaskClient, textOf } from "../worker/task-client.ts";
 import {
   ASKS,
   accept,
+  acceptsAssertions,
   ada,
+  exchangeAssertion,
   ISSUER,
   IssuerBrowser,
   KEY,
@@ -39,6 +41,7 @@ export async function findLosses(target: Target, kept: Kept, nowMs: () => number
     calls: (report) => checkCalls(target, kept, report),
     proofs: (report) => checkProofs(target, kept, nowMs, report),
     grants: (report) => checkGrants(target, kept, report),
+    managed: (report) => checkManaged(target, kept, report),
   };
   for (const [name, check] of Object.entries(checks)) {
     const report: Report = (what) => void losses.push(`${name}: ${what}`);
@@ -145,6 +148,15 @@ async function checkGrants(target: Target, { tokens, replaced, cookies }: Kept, 
   for (const [name, value] of cookies) browser.cookies.set(name, value);
   const page = await (await browser.get(`${ISSUER}/authorize/allowed`)).text();
   if (!page.includes("Known")) report(`the page of allowed clients is ${page.slice(0, 300)}`);
+}
+
+/** Access that a company has given. An older build, which accepts no assertions, ends it. */
+async function checkManaged(target: Target, { managed }: Kept, report: Report): Promise<void> {
+  if (!managed || !(await acceptsAssertions(target))) return;
+  const bearer = { authorization: `Bearer ${managed.access}` };
+  expectEqual(report, "the status of the token of an assertion", await statusOf(target, bearer), 200);
+  const { body } = await exchangeAssertion(target, managed.assertion);
+  expectEqual(report, "the repetition of an assertion", body.error_description, "The assertion was used before.");
 }
 
 /** The session of an id. */

@@ -1,9 +1,21 @@
 /** Uses what is rare: refusals of objects, and members that are stored only in some cases. Only its layouts are described. */
 import type { TestWorker } from "../../src/testing/index.ts";
+import { newKey } from "../harness/issuer.ts";
+import { proofOf } from "../harness/proofs.ts";
 import { postForm } from "../worker/authorization.ts";
 import { ModernClient, Reading, readAnswer } from "../worker/client.ts";
 import { TaskClient } from "../worker/task-client.ts";
-import { ada, IssuerBrowser, type Kept, openSession, signIn, statusOf, url } from "./everything.ts";
+import {
+  ada,
+  exchangeAssertion,
+  ISSUER,
+  IssuerBrowser,
+  type Kept,
+  openSession,
+  signIn,
+  statusOf,
+  url,
+} from "./everything.ts";
 
 export async function storeRare(worker: TestWorker): Promise<void> {
   await bindSession(worker);
@@ -16,6 +28,14 @@ export async function storeRare(worker: TestWorker): Promise<void> {
 /** A proof that was used before is refused. Called as long as its token is valid. */
 export async function repeatProof(worker: TestWorker, { proof: { access, used } }: Kept): Promise<void> {
   await statusOf(worker, { authorization: `DPoP ${access}`, dpop: used });
+}
+
+/** An assertion that was used before is refused, with a proof of a key and without one. Called as long as it is valid. */
+export async function repeatAssertion(worker: TestWorker, { managed }: Kept): Promise<void> {
+  const assertion = managed?.assertion ?? "";
+  await exchangeAssertion(worker, assertion);
+  const proof = await proofOf(await newKey("ES256", undefined), "", `${ISSUER}/token`, { ath: undefined });
+  await exchangeAssertion(worker, assertion, { dpop: proof as string });
 }
 
 /** A session that was opened anonymously is bound to the first principal that uses it. */

@@ -7,7 +7,7 @@ import { bundleSwitching, bundleWorker } from "./bundle.ts";
 import { describeConstants } from "./constants.ts";
 import { endEverything, type Kept, storeEverything } from "./everything.ts";
 import { describeLayouts, type Layouts, numberLayouts } from "./layouts.ts";
-import { repeatProof, storeRare } from "./rare.ts";
+import { repeatAssertion, repeatProof, storeRare } from "./rare.ts";
 import { readState, type State, startBuilds } from "./state.ts";
 
 /** What the Worker of a release has stored, and what its clients have kept. */
@@ -47,6 +47,7 @@ export async function observeLayouts(): Promise<Readonly<Record<string, Shape>>>
     const kept = await storeEverything(worker);
     const stored = await describeLayouts(worker);
     await repeatProof(worker, kept);
+    await repeatAssertion(worker, kept);
     await endEverything(worker, kept);
     // What was stored is described before it is deleted.
     const ended = await describeLayouts(worker);

@@ -3,7 +3,7 @@
  * Worker, and the data that it has stored.
  */
 import { Hono } from "hono";
-import { authorizationServer } from "../../src/authorization-server/index.ts";
+import { authorizationServer, enterprise } from "../../src/authorization-server/index.ts";
 import { McpError, McpServer, type Principal, retrying } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import { rates } from "../../src/worker/access/rates/index.ts";
@@ -11,6 +11,7 @@ import { durable } from "../../src/worker/durable/index.ts";
 import { authenticate, edge } from "../../src/worker/index.ts";
 import chaos from "../chaos/fixtures/chaos.ts";
 import { rotating } from "../worker/fixtures/believing-provider.ts";
+import { COMPANY } from "./company.ts";
 
 export { McpObject, SharedObject, TightObject } from "../chaos/fixtures/chaos.ts";
 
@@ -125,7 +126,16 @@ const signed = edge(createServer() as McpServer<unknown>, {
       requiredScopes: ["read"],
       registration: true,
       revocationMs: 0,
-      clients: [{ id: "known", name: "Known", redirectUris: ["https://known.example/callback"] }],
+      clients: [
+        { id: "known", name: "Known", redirectUris: ["https://known.example/callback"] },
+        {
+          id: "agent",
+          name: "Agent",
+          redirectUris: ["https://agent.example/callback"],
+          secret: "a secret of the agent",
+        },
+      ],
+      enterprise: enterprise({ issuers: [COMPANY] }),
     }),
   ],
 });

@@ -16,6 +16,7 @@ const NAMES = [
   "replay",
   "refreshes",
   "tenants",
+  "companies",
   "soak",
   "scale",
   "cost",

@@ -103,7 +103,9 @@ test("telemetry(), debug() and health() are bundled only in programs that import
 
 test("an authorization server bundles only the identity providers that it imports, and none for development", async () => {
   const { modules } = await sizeOf("test/size/authorization-server.ts");
-  expect(modules.filter((path) => /authorization-server\/dev|identity\/(github|own-login)/.test(path))).toEqual([]);
+  expect(
+    modules.filter((path) => /authorization-server\/(dev|enterprise)|identity\/(github|own-login)/.test(path)),
+  ).toEqual([]);
   expect(modules).toContain("src/authorization-server/identity/oidc.ts");
 });
 

@@ -1,4 +1,3 @@
-// @module-tag long
 /** Tasks of 2025-11-25: how they are created, read and cancelled, and their outcomes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";

@@ -1,4 +1,3 @@
-// @module-tag long
 /** Which resources a listen stream is granted, and the limits of subscriptions. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";

@@ -1,4 +1,3 @@
-// @module-tag long
 /**
  * Tasks run by a Workflow: the same results as by alarm, whatever is lost; one instance per task, which ends with it.
  */

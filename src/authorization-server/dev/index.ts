@@ -59,6 +59,7 @@ export function developmentUsers(options: DevelopmentUsersOptions = {}): Identit
   return {
     id: "development",
     label: "a development user",
+    issuer: ISSUER,
     begin: async ({ redirectUri, state }) => {
       checkHost(redirectUri);
       return { url: `${redirectUri}?${new URLSearchParams({ choose: state })}`, kept: { state, redirectUri } };

@@ -105,6 +105,7 @@ export function github(options: GithubOptions): IdentityProvider {
   return {
     id,
     label,
+    issuer: site,
     begin: async ({ redirectUri, state }) => {
       const kept = { state, redirectUri, issuer: server.issuer, verifier: generateRandomCodeVerifier() };
       const parameters = new URLSearchParams({

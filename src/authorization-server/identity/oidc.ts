@@ -24,13 +24,8 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
-import {
-  IdentityError,
-  type IdentityProvider,
-  type SignedInUser,
-  type SignInRequest,
-  type StartedSignIn,
-} from "./provider.ts";
+import { readUser } from "./claims.ts";
+import { IdentityError, type IdentityProvider, type SignInRequest, type StartedSignIn } from "./provider.ts";
 import {
   checkProvider,
   createProviderClient,
@@ -81,22 +76,6 @@ const OWN =
 /** How long an isolate caches the metadata of a provider, in milliseconds. */
 const METADATA_MS = 600_000;
 
-/** Claims that describe the token and not the user. */
-const TOKEN_CLAIMS = new Set([
-  "iss",
-  "sub",
-  "aud",
-  "azp",
-  "exp",
-  "iat",
-  "nbf",
-  "nonce",
-  "at_hash",
-  "c_hash",
-  "s_hash",
-  "jti",
-]);
-
 /**
  * Lets users sign in with an OpenID Connect provider, using the authorization code flow with state, nonce and PKCE (S256). The
  * provider's metadata is requested at the first sign-in. An ID token is accepted only if it is signed with one of the provider's
@@ -121,6 +100,7 @@ export function oidc(options: OidcOptions): IdentityProvider {
   return {
     id,
     label,
+    issuer,
     begin: async (request) => createAuthorizationRequest(client, await metadata(), request, requested),
     finish: async (callbackUrl, kept) => {
       const server = await metadata();
@@ -273,23 +253,4 @@ function mergeClaims(claims: JsonObject, more: JsonObject): JsonObject {
   const isSame = claims.email === more.email && claims.email_verified === undefined;
   const { email, email_verified } = typeof claims.email !== "string" || isSame ? more : claims;
   return { ...more, ...claims, email, email_verified } as JsonObject;
-}
-
-function readUser(issuer: string, subject: string, claims: JsonObject, organisationsClaim?: string): SignedInUser {
-  const { email, email_verified, name, preferred_username, ...others } = claims;
-  const listed = organisationsClaim === undefined ? undefined : claims[organisationsClaim];
-  const kept = Object.entries({ ...others, preferred_username }).filter(
-    ([key, value]) => !TOKEN_CLAIMS.has(key) && key !== organisationsClaim && value !== undefined,
-  );
-  const display = [name, preferred_username].find((each) => typeof each === "string" && each !== "");
-  return {
-    issuer,
-    subject,
-    email: typeof email === "string" ? email : undefined,
-    // Some providers return the string "true".
-    emailVerified: email_verified === true || email_verified === "true",
-    name: display as string | undefined,
-    organisations: Array.isArray(listed) ? listed.filter((each) => typeof each === "string") : undefined,
-    claims: Object.fromEntries(kept) as JsonObject,
-  };
 }

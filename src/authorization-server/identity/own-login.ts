@@ -130,9 +130,11 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
     createSealer(key, purpose, id),
   );
   const invalid = (text: string) => new IdentityError("invalid", text);
+  const issuer = `urn:mcp-edge:${id}`;
   const login: OwnLogin = {
     id,
     label,
+    issuer,
     attempt: async (request, account) => {
       const host = findHost(login);
       const known = await browsers?.open<KnownBrowser>(readCookie(request, KNOWN) ?? "");
@@ -172,7 +174,7 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
       if (origin + pathname !== redirectUri || ticket.state !== state || searchParams.get("state") !== state) {
         throw invalid("The login ticket belongs to another sign-in.");
       }
-      return { user: { ...ticket.user, issuer: `urn:mcp-edge:${id}` } };
+      return { user: { ...ticket.user, issuer } };
     },
   };
   return login;

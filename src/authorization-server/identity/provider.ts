@@ -13,6 +13,10 @@ import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 export interface SignedInUser {
   /** The issuer of the identity provider. Users of different issuers are different users. */
   readonly issuer: string;
+  /** The organisation of the user at an issuer that serves several. Users of different organisations are different users. */
+  readonly tenant?: string | undefined;
+  /** The organisation of the user at this server, if the identity provider names it. It does not identify the user. */
+  readonly audienceTenant?: string | undefined;
   /** The user's id at the issuer. It never changes, and is never assigned to another user. */
   readonly subject: string;
   /** The user's e-mail address, as the provider returns it. It can change, so it does not identify the user. */
@@ -77,6 +81,11 @@ export interface IdentityProvider {
   readonly id: string;
   /** The name that users know, such as "GitHub". */
   readonly label: string;
+  /**
+   * The issuer of its users. `enterprise()` does not accept other keys for this issuer. If it is left out, because users come from
+   * several issuers, `enterprise()` does not accept `jwks` for any issuer.
+   */
+  readonly issuer?: string;
   /** Starts a sign-in. It may request the metadata of the provider, and does not store anything. */
   begin(request: SignInRequest): Promise<StartedSignIn>;
   /**

@@ -59,10 +59,10 @@ function getPurpose({ session }: CurrentUser): string {
 }
 
 /** Returns the clients that have access. A client with several grants, such as one for each computer, is listed once. */
-function listClients({ server }: Visit, { grants }: CurrentUser): AllowedClient[] {
-  const ids = new Set(grants.map(({ client }) => client.id));
+function listClients({ server }: Visit, { grants, listed = grants }: CurrentUser): AllowedClient[] {
+  const ids = new Set(listed.map(({ client }) => client.id));
   return [...ids].flatMap((id) => {
-    const own = grants.filter(({ client }) => client.id === id);
+    const own = listed.filter(({ client }) => client.id === id);
     const newest = own.reduce((one, other) => (other.createdAtMs > one.createdAtMs ? other : one));
     const names = [...new Set(own.flatMap(({ scopes }) => scopes))];
     const scopes = names.map((name) => ({ name, description: server.scopes[name]?.description }));

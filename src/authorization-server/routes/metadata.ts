@@ -29,6 +29,7 @@ export const metadataRoute: Route = async ({ request, server, issuer }) => {
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: true,
     dpop_signing_alg_values_supported: server.proofs.metadata.dpop_signing_alg_values_supported,
+    ...server.enterprise?.metadata,
   };
   return refuseMethod(request, "GET, HEAD") ?? jsonResponse(metadata, 200, { "Cache-Control": "public, max-age=300" });
 };

@@ -10,8 +10,8 @@ import { Refused } from "../../http/refusal.ts";
 import { retryOnReset } from "../../worker/retry-on-reset.ts";
 import { authenticate } from "../clients/client-authentication.ts";
 import { hashText } from "../sealing.ts";
-import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
-import type { AccessTerms, TokenError, TokenHandle, TokenResponse, TokenSender } from "../users/grant-record.ts";
+import { findUserObject, PATHS, type Route, type TokenClient, type TokenOutcome, type Visit } from "../server.ts";
+import type { AccessTerms, TokenError, TokenHandle } from "../users/grant-record.ts";
 import { isSameUrl } from "./authorization-request.ts";
 import { type Form, readForm } from "./forms.ts";
 import { errorResponse, jsonResponse, refuseMethod } from "./json-responses.ts";
@@ -27,12 +27,11 @@ export const tokenRoute: Route = async (visit) => {
   const type = form.get("grant_type");
   if (type === "authorization_code") return toResponse(visit, await redeem(visit, form, sender));
   if (type === "refresh_token") return toResponse(visit, await refresh(visit, form, sender));
+  const other = await visit.server.enterprise?.grant(visit, form, sender);
+  if (other) return toResponse(visit, other);
   const description = "grant_type must be authorization_code or refresh_token.";
   return errorResponse({ error: type === undefined ? "invalid_request" : "unsupported_grant_type", description });
 };
-
-/** The sender of a request, before a proof of possession was verified. */
-type Client = Omit<TokenSender, "jkt">;
 
 /** Revokes the grant of a token. The response is the same for an invalid token, as RFC 7009 requires. */
 export const revokeRoute: Route = async (visit) => {
@@ -53,7 +52,7 @@ export const revokeRoute: Route = async (visit) => {
 };
 
 /** Returns the form and the sender of a request, or the response that refuses it. */
-async function readRequest(visit: Visit): Promise<{ readonly form: Form; readonly sender: Client } | Response> {
+async function readRequest(visit: Visit): Promise<{ readonly form: Form; readonly sender: TokenClient } | Response> {
   const { request } = visit;
   const refused = refuseMethod(request, "POST");
   if (refused) return refused;
@@ -79,9 +78,9 @@ function unauthenticated({ headers }: Request, problem: TokenError): Response {
 
 /**
  * Returns the thumbprint of the key that a request proves, undefined if it has no proof, or the response that refuses it. Each key
- * has its own object, so this is called only for genuine codes and tokens.
+ * has its own object, so this is called only for genuine codes, tokens and assertions.
  */
-async function proveKey({ request, env, server, issuer }: Visit): Promise<string | undefined | Response> {
+export async function proveKey({ request, env, server, issuer }: Visit): Promise<string | undefined | Response> {
   if (!request.headers.has("DPoP")) {
     if (!server.proofs.isRequired) return undefined;
     return errorResponse({ error: "invalid_dpop_proof", description: "A DPoP proof is required." });
@@ -92,7 +91,7 @@ async function proveKey({ request, env, server, issuer }: Visit): Promise<string
   return errorResponse({ error: proof.error, description: proof.message }, proof.headers);
 }
 
-async function redeem(visit: Visit, form: Form, sender: Client): Promise<TokenOutcome> {
+async function redeem(visit: Visit, form: Form, sender: TokenClient): Promise<TokenOutcome> {
   const { server } = visit;
   const { clientId } = sender;
   const code = form.get("code");
@@ -117,7 +116,7 @@ async function redeem(visit: Visit, form: Form, sender: Client): Promise<TokenOu
   return { result, clientId, userId: handle.user };
 }
 
-async function refresh(visit: Visit, form: Form, sender: Client): Promise<TokenOutcome> {
+async function refresh(visit: Visit, form: Form, sender: TokenClient): Promise<TokenOutcome> {
   const { server, request } = visit;
   const { clientId } = sender;
   const token = form.get("refresh_token");
@@ -150,13 +149,6 @@ async function openHandle(
 ): Promise<TokenHandle | undefined> {
   const handle = await server.sealing.open<TokenHandle>(env, purpose, text, issuer);
   return handle && Date.now() < handle.expiresAtMs ? handle : undefined;
-}
-
-/** The outcome of a token request, with the client and, if known, the user. */
-interface TokenOutcome {
-  readonly result: TokenResponse | TokenError | Response;
-  readonly clientId: string;
-  readonly userId?: string;
 }
 
 function toResponse(visit: Visit, { result, ...who }: TokenOutcome): Response {

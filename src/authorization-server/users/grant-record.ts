@@ -93,8 +93,11 @@ export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: "Bearer" | "DPoP";
   readonly expires_in: number;
-  readonly refresh_token: string;
+  /** Absent for an assertion, which the client renews at its issuer. */
+  readonly refresh_token?: string;
   readonly scope: string;
+  /** The resource of an assertion, which the draft requires in the response. */
+  readonly resource?: string;
 }
 
 /** A token error response (RFC 6749, section 5.2, and RFC 9449). */
@@ -107,13 +110,14 @@ export interface TokenError {
     | "invalid_target"
     | "invalid_dpop_proof"
     | "use_dpop_nonce"
+    | "unauthorized_client"
     | "unsupported_grant_type"
     | "temporarily_unavailable"
     | "server_error";
   /** A sentence for the developer of the client. It does not contain secrets. */
   readonly description: string;
-  /** What was used a second time, so that the grant was revoked. */
-  readonly replayed?: "code" | "refresh-token";
+  /** What was used a second time. The grant of a code or refresh token was revoked for it. */
+  readonly replayed?: "code" | "refresh-token" | "assertion";
 }
 
 /** The sender of a token request. */

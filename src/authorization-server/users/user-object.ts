@@ -33,6 +33,8 @@ import { type ProviderTokenOutcome, ProviderTokens } from "./provider-tokens.ts"
 export interface SignedIn {
   readonly user: SignedInUser;
   readonly grants: readonly GrantSummary[];
+  /** The grants, and the access that companies have given to clients, to which the user has not consented. @default the grants */
+  readonly listed?: readonly GrantSummary[];
 }
 
 /** The methods that the Worker calls over RPC. */
@@ -74,7 +76,8 @@ export interface UserRpc {
  * oldest is removed.
  */
 const ANSWERED_MAX = 50;
-const ME = "user/me";
+/** The key of the stored user. */
+export const ME = "user/me";
 const DAY_MS = 24 * 60 * 60_000;
 
 /** The role of the object of a user. */

@@ -165,6 +165,21 @@ export function copyBeside(path: string): string {
 }
 
 /**
+ * Checks whether {@link writeProjectFile} may write a file, so that several files are written only if all of them may be.
+ *
+ * @throws {CliError} as `writeProjectFile` does.
+ */
+export function checkProjectFile(path: string): void {
+  const target = targetInProject(path);
+  checkWritable(target, lstatSync(target, { throwIfNoEntry: false })?.mode);
+}
+
+function targetInProject(path: string): string {
+  const folder = process.cwd();
+  return findTarget(path, isWithin(resolve(path), folder) ? { within: folder } : {});
+}
+
+/**
  * Writes a file of the current project. A path inside the project must not lead out of it through a link. A path outside of the
  * project (absolute, or with `..`) is the user's choice, and is allowed.
  *
@@ -179,9 +194,7 @@ export function writeProjectFile(
     beforeReplacing,
   }: { readonly mode?: number; readonly makesFolders?: boolean; readonly beforeReplacing?: () => void } = {},
 ): void {
-  const folder = process.cwd();
-  const rules = isWithin(resolve(path), folder) ? { within: folder } : {};
-  const target = findTarget(path, rules);
+  const target = targetInProject(path);
   if (makesFolders) mkdirSync(dirname(target), { recursive: true });
   writeWhole(target, content, mode, beforeReplacing);
 }

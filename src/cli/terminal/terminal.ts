@@ -159,6 +159,11 @@ export function clean(text: string): string {
   return cleanText(text);
 }
 
+/** Shows the numbers of all characters that could control the terminal or hide text, for text that the user has to judge. */
+export function visible(text: string): string {
+  return text.replace(UNSAFE, (found) => (found === "\t" ? found : `\\u{${found.codePointAt(0)?.toString(16) ?? ""}}`));
+}
+
 /**
  * Formats a value on one line of at most `max` characters: cleaned, and with registered secrets redacted. A value that is not a
  * string is formatted as JSON, because a server may send the wrong type.

@@ -81,6 +81,19 @@ describe("a rule for an organisation", () => {
     expect(await isAdmitted({ organisations }, user)).toBe(expected);
   });
 
+  test("compares the company at an issuer that serves several", async () => {
+    const rule: Users = { organisations: [{ issuer: "https://login.example", tenant: "north", name: "staff" }] };
+    const user = { issuer: "https://login.example", organisations: ["staff"] };
+    expect(await isAdmitted(rule, { ...user, tenant: "north" })).toBe(true);
+    expect(await isAdmitted(rule, { ...user, tenant: "south" })).toBe(false);
+    expect(await isAdmitted(rule, user)).toBe(false);
+    const plain: Users = { organisations: [{ issuer: "https://login.example", name: "staff" }] };
+    expect(await isAdmitted(plain, { ...user, tenant: "north" })).toBe(false);
+    const single: Users = { users: [{ issuer: "https://github.com", subject: "1" }] };
+    expect(await isAdmitted(single, {})).toBe(true);
+    expect(await isAdmitted(single, { tenant: "north" })).toBe(false);
+  });
+
   test("names the issuer if the organisation belongs to another issuer", async () => {
     const rule: Users = { organisations: [{ issuer: "https://login.example", name: "Staff" }] };
     expect(await isAdmitted(rule, { issuer: "https://login.example", organisations: ["staff"] })).toBe(true);

@@ -1,4 +1,3 @@
-// @module-tag long
 /** The pages as Chromium parses and shows them, with hostile data. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

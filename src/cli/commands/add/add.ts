@@ -5,7 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { CliError, Exit, usageError } from "../../exit.ts";
-import { readBytes, writeProjectFile } from "../../files/files.ts";
+import { checkProjectFile, readBytes, writeProjectFile } from "../../files/files.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal } from "../../terminal/terminal.ts";
 import { diffLines } from "./diff.ts";
@@ -15,20 +15,41 @@ import { type Change, readProject } from "./project.ts";
 
 /** Runs the command and returns its exit code. */
 export async function addPart(part: (typeof PARTS)[number], options: AddOptions): Promise<number> {
-  const terminal = createTerminal();
   const { changes, next } = ADDITIONS[part](readProject(process.cwd()), options);
+  return await applyChanges(changes, options, next);
+}
+
+/**
+ * Shows changes, asks for confirmation unless the options say otherwise, and makes them. Returns the exit code.
+ *
+ * @param done What is said after the changes were made.
+ */
+export async function applyChanges(
+  changes: readonly Change[],
+  options: Pick<AddOptions, "print" | "yes">,
+  next: readonly string[],
+  done = "Added.",
+): Promise<number> {
+  const terminal = createTerminal();
   const real = changes.filter(({ before, after }) => before !== after).filter(isNeeded);
   for (const change of real) {
-    terminal.note(terminal.err.bold(`${change.before === "" ? "new " : ""}${change.path}`));
-    terminal.note(diffLines(change.before, change.after, terminal.err));
+    const lines = change.isBrief === true ? ` (${change.after.split("\n").length - 1} lines)` : "";
+    terminal.note(terminal.err.bold(`${change.before === "" ? "new " : ""}${change.path}${lines}`));
+    if (change.isBrief !== true) terminal.note(diffLines(change.before, change.after, terminal.err));
   }
   if (options.print) return Exit.ok;
+  if (real.length === 0) {
+    terminal.note("Nothing has changed.");
+    return Exit.ok;
+  }
+  for (const { path } of real) checkProjectFile(path);
   if (!options.yes) await agree(terminal.canAsk);
+  checkUnchanged(real);
   for (const { path, after } of real) {
     const hasCrLf = readBytes(path)?.includes("\r\n") === true;
     writeProjectFile(path, hasCrLf ? after.replaceAll("\n", "\r\n") : after, { makesFolders: true });
   }
-  terminal.note(`\nAdded. Next:\n${next.map((line) => `  ${line}`).join("\n")}`);
+  terminal.note(`\n${done} Next:\n${next.map((line) => `  ${line}`).join("\n")}`);
   return Exit.ok;
 }
 
@@ -42,6 +63,14 @@ function isNeeded({ path, before, after }: Change): boolean {
   if (path.endsWith(".config.ts")) return false;
   const isSame = readBytes(path)?.toString() === after;
   throw usageError(`${path} already exists${isSame ? ": the part was added before" : ""}. Nothing was changed.`);
+}
+
+/** @throws {CliError} if a file was changed since it was read, for example in an editor while the user was asked. */
+function checkUnchanged(changes: readonly Change[]): void {
+  const now = (path: string) => (readBytes(path)?.toString() ?? "").replaceAll("\r\n", "\n");
+  const changed = changes.find(({ path, before }) => now(path) !== before);
+  if (changed === undefined) return;
+  throw usageError(`${changed.path} was changed in the meantime. Nothing was written. Run the command again.`);
 }
 
 async function agree(canAsk: boolean): Promise<void> {

@@ -3,20 +3,25 @@
  *
  * @module
  */
-import { clean, type Paint } from "../../terminal/terminal.ts";
+import { type Paint, visible } from "../../terminal/terminal.ts";
 
 /** The number of unchanged lines shown before and after a change. */
 const CONTEXT = 2;
 /** The maximum size of the comparison table. Larger files are shown as replaced entirely. */
 const CELLS_MAX = 4_000_000;
 
-/** The maximum number of characters shown of a line. Generated lines can be very long. */
-const SHOWN_MAX = 200;
+/** The maximum number of characters shown of the beginning and of the end of a changed line. Generated lines can be very long. */
+const [BEGIN_MAX, END_MAX] = [200, 100];
+/** The same for a line of a new file, which nobody has read before. */
+const NEW_MAX = 2_000;
 
 /** One line of a comparison. */
 type DiffLine = readonly [mark: " " | "+" | "-", text: string];
 
-/** Returns the added lines marked `+` and the removed lines marked `-`, with a few unchanged lines around them. */
+/**
+ * Returns the added lines marked `+` and the removed lines marked `-`, with a few unchanged lines around them.
+ * Characters that cannot be seen are shown as their numbers.
+ */
 export function diffLines(before: string, after: string, { green, red, dim }: Paint): string {
   const lines = compare(split(before), split(after));
   const isShown = lines.map((_, at) =>
@@ -25,14 +30,17 @@ export function diffLines(before: string, after: string, { green, red, dim }: Pa
   const paint = { "+": green, "-": red, " ": dim };
   const shown: string[] = [];
   for (const [at, [mark, text]] of lines.entries()) {
-    if (isShown[at]) shown.push(paint[mark](`${mark} ${clean(shorten(text))}`.trimEnd()));
+    if (isShown[at])
+      shown.push(paint[mark](`${mark} ${visible(shorten(text, before === "" ? NEW_MAX : BEGIN_MAX))}`.trimEnd()));
     else if (isShown[at - 1]) shown.push(dim("  ..."));
   }
   return shown.join("\n");
 }
 
-function shorten(text: string): string {
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}... (${text.length} characters)` : text;
+/** Returns the beginning and the end of a long line: the end of a string matters more than its middle. */
+function shorten(text: string, beginMax: number): string {
+  if (text.length <= beginMax + END_MAX) return text;
+  return `${text.slice(0, beginMax)}... (${text.length} characters) ...${text.slice(-END_MAX)}`;
 }
 
 function split(text: string): string[] {

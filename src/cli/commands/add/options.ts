@@ -9,3 +9,6 @@ export interface AddOptions {
 
 /** The names of the parts. */
 export const PARTS = ["auth", "tasks", "d1", "app", "test", "recorder"] as const;
+
+/** The part that is written from a description. */
+export const OPENAPI = "openapi";

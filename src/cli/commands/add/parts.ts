@@ -64,7 +64,7 @@ function addAuth({ entry }: Project, options: AddOptions): Addition {
   return {
     changes: [{ path: entry.path, before: entry.text, after }],
     next: [
-      `Tests need a token now. To create one, see ${GUIDES}/testing.md, "Testing protected servers"`,
+      `Tests of the Worker need a token now. To create one, see ${GUIDES}/testing-faults.md, "Testing protected servers"`,
       `For scopes of single tools and the resource metadata, see ${GUIDES}/authorization.md`,
     ],
   };
@@ -172,7 +172,7 @@ function addTest({ manifest, entry }: Project): Addition {
       { path: manifest.path, before: manifest.text, after: needsInstall || lacksTest ? after : manifest.text },
     ],
     next: [
-      ...(isProtected ? [`Give the test a token, see ${GUIDES}/testing.md, "Testing protected servers"`] : []),
+      ...(isProtected ? [`Give the test a token, see ${GUIDES}/testing-faults.md, "Testing protected servers"`] : []),
       ...(needsInstall ? ["npm install"] : []),
       "npm test",
     ],

@@ -15,6 +15,8 @@ export interface Change {
   /** The current text; empty for a new file. */
   readonly before: string;
   readonly after: string;
+  /** Whether only the path and the number of lines are shown. */
+  readonly isBrief?: boolean;
 }
 
 /** A file with its text. */
@@ -29,6 +31,8 @@ export interface Project {
   readonly entry: SourceFile;
   /** The file that creates the server, with the name of the server's variable. */
   readonly server: SourceFile & { readonly variable: string };
+  /** All files in `src`. */
+  readonly sources: readonly SourceFile[];
   readonly wrangler: SourceFile;
   readonly manifest: SourceFile;
   /** The entry for stdio, where the Worker's bindings do not exist; undefined if there is none. */
@@ -57,6 +61,8 @@ export function readProject(folder: string): Project {
   if (main === undefined || !existsSync(join(folder, main))) {
     throw usageError("wrangler.toml has no main, or main names a file that does not exist.");
   }
+  if (!existsSync(join(folder, "src")))
+    throw usageError("This project has no folder src. Move its sources there, and change main in wrangler.toml.");
   const sources = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => read(`src/${name.replaceAll("\\", "/")}`));
@@ -66,12 +72,19 @@ export function readProject(folder: string): Project {
     throw usageError('No file in src contains "export const server = new McpServer(...)".');
   }
   const stdio = sources.find(({ path }) => path === "src/stdio.ts");
-  return { entry: read(main), server: { ...found, variable }, wrangler, manifest: read("package.json"), stdio };
+  return {
+    entry: read(main),
+    server: { ...found, variable },
+    sources,
+    wrangler,
+    manifest: read("package.json"),
+    stdio,
+  };
 }
 
 /** Inserts an import after the last one of a module. */
 export function withImport(text: string, line: string): string {
-  if (text.includes(line)) return text;
+  if (text.split("\n").includes(line)) return text;
   const imports = [...text.matchAll(/^import [^;]*;\n/gm)];
   const last = imports.at(-1);
   const at = last ? last.index + last[0].length : 0;

@@ -10,7 +10,7 @@ import { isSignedBy, parseJwt } from "./jwt.ts";
 import type { Verify } from "./opaque.ts";
 
 /** The algorithms that are accepted by default. */
-const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
+export const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
 
 type SignatureOptions = Pick<BearerOptions<never>, "issuer" | "jwks" | "algorithms" | "jwksCacheMs">;
 

@@ -67,6 +67,12 @@ export async function readProof(text: string | null, rules: ProofRules): Promise
   return { id: (await hash(jti)).slice(0, 22), nonce, issuedAtMs, thumbprint: await computeThumbprint(jwk) };
 }
 
+/** Returns the thumbprint of the key that a proof names, before the proof is verified. Returns undefined if it is malformed. */
+export async function readProofKey(text: string): Promise<string | undefined> {
+  const { jwk } = (text.length <= PROOF_MAX && parseJwt(text, TYPE)?.header) || {};
+  return isObject(jwk) ? computeThumbprint(jwk) : undefined;
+}
+
 /** Returns a URL without its query and fragment, normalized so that equivalent URLs are equal (RFC 3986, section 6.2.2). */
 function canonicalUrl(url: unknown): string | undefined {
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
