@@ -115,7 +115,9 @@ test("the log of a server is shown when one of its tools fails, because the clie
   const script = `
     import { McpServer } from ${core};
     import { serveStdio } from ${node};
-    const server = new McpServer({ name: "failing", version: "1.0.0" });
+    // The log arrives after the result.
+    const onError = (error) => setTimeout(() => console.error(error), 100);
+    const server = new McpServer({ name: "failing", version: "1.0.0", onError });
     server.tool("read", { annotations: { readOnlyHint: true } }, () => { throw new Error("SHELF is not bound"); });
     await serveStdio(server);`;
   const { code, stdout, stderr } = await cli(["call", "read", "--", NODE, "--input-type=module", "-e", script]);

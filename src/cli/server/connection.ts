@@ -23,8 +23,8 @@ export interface CommandSession {
   readonly lost: AbortSignal;
   /** Keeps the connection open for the remaining work of a failed command, such as a cancellation, for at most a few seconds. */
   beforeClose(work: Promise<unknown>): void;
-  /** Returns the end of the log of a server process; empty if there is none, or if the log was already shown. */
-  readonly log: () => string;
+  /** Returns the end of the log of a server process after a failed call; empty if there is none, or if the log was already shown. */
+  logOfFailure(): Promise<string>;
 }
 
 /** How long closing the connection may take, in milliseconds: long enough to end a server process. */
@@ -59,7 +59,7 @@ export async function withClient(
     return await useOpened(opened, own(terminal, signal, findName(target)), signal, async (client) => {
       try {
         return await untilInterrupted(
-          run({ client, target, terminal, signal, lost: opened.lost, beforeClose, log: opened.log }),
+          run({ client, target, terminal, signal, lost: opened.lost, beforeClose, logOfFailure: opened.logOfFailure }),
           signal,
         );
       } finally {

@@ -28,8 +28,8 @@ export interface Opened {
   readonly lost: AbortSignal;
   /** Adds details to an error: the log of the server process, or when to try again. */
   explain(error: unknown): unknown;
-  /** Returns the end of the log of a server process; empty if there is none, or if the log was already shown. */
-  readonly log: () => string;
+  /** Returns the end of the log of a server process after a failed call; empty if there is none, or if the log was already shown. */
+  logOfFailure(): Promise<string>;
 }
 
 /** Prepares a connection without opening it. Events are not shown after the signal has aborted. */
@@ -60,14 +60,16 @@ export async function openTarget(
       : {};
     const all = { ...common, headers, fetch: times.fetch, ...auth };
     const explain = (error: unknown) => times.explain(error);
-    return { target: target.url, transport: undefined, options: all, lost: lost.signal, explain, log: () => "" };
+    const logOfFailure = async () => "";
+    return { target: target.url, transport: undefined, options: all, lost: lost.signal, explain, logOfFailure };
   }
   if (options.header) throw usageError("--header is only for servers with a URL; this server is started by a command.");
   const process = new ServerProcess(target, options, terminal);
   const { transport } = process;
   const watched = debugLog ? watchTransport(transport, debugLog) : transport;
   const explain = (error: unknown) => process.explain(error);
-  return { target: watched, transport, options: common, lost: lost.signal, explain, log: () => process.log };
+  const logOfFailure = () => process.logOfFailure();
+  return { target: watched, transport, options: common, lost: lost.signal, explain, logOfFailure };
 }
 
 /**

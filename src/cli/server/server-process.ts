@@ -5,6 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { ClientError, type Transport } from "../../client/index.ts";
+import { pause } from "../../core/basics/pause.ts";
 import { stdio } from "../../node/index.ts";
 import { toEnd } from "../../node/last-output.ts";
 import { CliError, Exit, usageError, withMore } from "../exit.ts";
@@ -18,6 +19,9 @@ type CommandAddress = Extract<ServerAddress, { kind: "stdio" }>;
 /** The maximum number of characters of the log that an error shows. */
 const KEPT_CHARS = 1_000;
 
+/** How long to wait for the log of a failed call, in milliseconds. */
+const LOG_MS = 500;
+
 /** The maximum number of characters of an incomplete line of the log. */
 const LINE_CHARS_MAX = 65_536;
 
@@ -27,6 +31,8 @@ export class ServerProcess {
   readonly #target: CommandAddress;
   /** The end of the log. */
   #log = "";
+  /** Whether the log is shown while it is written. */
+  readonly #isShown: boolean;
 
   constructor(
     target: CommandAddress,
@@ -34,6 +40,7 @@ export class ServerProcess {
     terminal: Terminal,
   ) {
     this.#target = target;
+    this.#isShown = debug === true;
     for (const [name, value] of Object.entries(target.env ?? {})) if (isSecretName(name)) keepSecret(value);
     const { command, args, env, cwd } = target;
     this.transport = stdio({
@@ -61,6 +68,13 @@ export class ServerProcess {
   /** The end of the server's log; empty with `--debug`, which shows the log while it is written. */
   get log(): string {
     return this.#log.trim();
+  }
+
+  /** Returns the end of the log after a failed call. It arrives through another pipe than the result, and may be a moment later. */
+  async logOfFailure(): Promise<string> {
+    const untilMs = performance.now() + LOG_MS;
+    while (!this.#isShown && this.log === "" && performance.now() < untilMs) await pause(10);
+    return this.log;
   }
 
   #keep(text: string): void {

@@ -39,7 +39,7 @@ export async function callTool(
     const known = listArguments(tool.inputSchema);
     const args = await readArguments({ command: `call <server> ${tool.name}`, known, rest, options }, session.terminal);
     if (mayDestroy(tool) && !options.yes) await confirmCall(tool, args, session.terminal, session.signal);
-    const { client, terminal, signal, beforeClose, log } = session;
+    const { client, terminal, signal, beforeClose } = session;
     return started.run(session, mayNameTask(client, tool, options), async (callSignal) => {
       try {
         if (options.task) return await startInBackground(tool, args, options, session, callSignal);
@@ -50,7 +50,8 @@ export async function callTool(
         signal.throwIfAborted();
         const code = showCallResult(result, options, terminal);
         // A server reports few details of an exception to its client, and the rest to its log.
-        if (result.isError && log() !== "") terminal.note(terminal.err.dim(logNote(redactText(log()))));
+        const log = result.isError ? await session.logOfFailure() : "";
+        if (log !== "") terminal.note(terminal.err.dim(logNote(redactText(log))));
         return code;
       } catch (error) {
         const { task } = started;
