@@ -1,9 +1,14 @@
 // @module-tag long
 import { expect, test } from "vitest";
-import { ignoreLogs } from "../harness/logs.ts";
+import { expectLogs, ignoreLogs } from "../harness/logs.ts";
 import { runCompanies } from "./company-tenants.ts";
 
 ignoreLogs(/^An RPC stub was not disposed/);
+// What the operator learns about the assertions that are refused.
+expectLogs(
+  /^mcp-edge: enterprise\(\): an assertion of "\S+" was refused: the issuer is not trusted$/,
+  /^mcp-edge: enterprise\(\): an assertion of "\S+" was refused: no key of the issuer for "ES256" with the id "key"/,
+);
 
 test("no assertion of 50 companies with stored policies gives access to another company, or more than its policy", async () => {
   const result = await runCompanies({ companies: 50, exchanges: 300, seed: 20_261_127 });

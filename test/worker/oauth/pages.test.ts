@@ -1,3 +1,4 @@
+// @module-tag long
 /** The pages as Chromium parses and shows them, with hostile data. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
