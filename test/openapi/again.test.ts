@@ -1,33 +1,13 @@
 // @module-tag long
 /** `mcp-edge add openapi` in a project that has changed since: files, records, names and secrets that belong to the author. */
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { chmodSync, existsSync, rmSync } from "node:fs";
+
+import { describe, expect, test } from "vitest";
 import { cli } from "../cli/run.ts";
 import { api, get } from "./generated.ts";
+import { useProjects } from "./project.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const base = mkdtempSync(join(tmpdir(), "openapi-again-"));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
-
-let project: string;
-let count = 0;
-beforeEach(() => {
-  project = join(base, String(count++));
-  cpSync(join(ROOT, "templates/weather"), project, {
-    recursive: true,
-    filter: (path) => !/worker-configuration|node_modules|\.wrangler/.test(path),
-  });
-});
-
-const add = (...args: readonly string[]) => cli(["add", "openapi", ...args], { cwd: project });
-const at = (path: string) => join(project, path);
-const read = (path: string) => readFileSync(at(path), "utf8");
-const write = (path: string, content: object | string) => {
-  mkdirSync(dirname(at(path)), { recursive: true });
-  writeFileSync(at(path), typeof content === "string" ? content : JSON.stringify(content));
-};
+const { add, at, read, write } = useProjects();
 
 const SERVERS = { servers: [{ url: "https://api.example.com/v1" }] };
 const KEY = { components: { securitySchemes: { key: { type: "http", scheme: "bearer" } } }, security: [{ key: [] }] };
@@ -202,7 +182,7 @@ describe("secrets", () => {
 
   test("of the user's environment, which a server over stdio reads, are not sent either", async () => {
     write("api.json", named);
-    const ran = await cli(["add", "openapi", "api.json", "--all", "--yes"], { cwd: project, env: { SHOP_TOKEN: "x" } });
+    const ran = await cli(["add", "openapi", "api.json", "--all", "--yes"], { cwd: at(""), env: { SHOP_TOKEN: "x" } });
     expect([ran.code, ran.stderr]).toEqual([
       2,
       expect.stringContaining("SHOP_TOKEN is already in the environment of this shell"),

@@ -1,36 +1,19 @@
 // @module-tag long
 /** What `mcp-edge add openapi` reads, refuses and prints. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { KEYS, Screen } from "../cli/pty.ts";
-import { CLI, cli } from "../cli/run.ts";
+import { CLI } from "../cli/run.ts";
 import { NODE } from "../oracle/node.ts";
 import { api, get } from "./generated.ts";
+import { useProjects } from "./project.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const base = mkdtempSync(join(tmpdir(), "openapi-command-"));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
-
-let project: string;
-let count = 0;
-beforeEach(() => {
-  project = join(base, String(count++));
-  cpSync(join(ROOT, "templates/weather"), project, {
-    recursive: true,
-    filter: (path) => !/worker-configuration|node_modules|\.wrangler/.test(path),
-  });
-});
+const { add, at, read, write } = useProjects();
 
 const SERVERS = { servers: [{ url: "https://api.example.com/v1" }] };
-const add = (...args: readonly string[]) => cli(["add", "openapi", ...args], { cwd: project });
-const write = (path: string, content: object | string) => {
-  mkdirSync(join(project, path, ".."), { recursive: true });
-  writeFileSync(join(project, path), typeof content === "string" ? content : JSON.stringify(content));
-};
 
 /** The path to a schema in another file. */
 const withRef = (ref: string) => {
@@ -57,10 +40,7 @@ describe("the choice of operations", () => {
   test("is made by any tag of an operation, and its first one names its file", async () => {
     write("api.json", api({ "/a": get({ tags: ["one", "two"] }), "/b": get({ tags: ["three"] }) }, SERVERS));
     expect((await add("api.json", "--tag", "two", "--yes")).code).toBe(0);
-    expect([existsSync(join(project, "src/shop/one.ts")), existsSync(join(project, "src/shop/two.ts"))]).toEqual([
-      true,
-      false,
-    ]);
+    expect([existsSync(at("src/shop/one.ts")), existsSync(at("src/shop/two.ts"))]).toEqual([true, false]);
   });
 
   test("is listed as the options choose it", async () => {
@@ -76,11 +56,11 @@ describe("the choice of operations", () => {
       stderr: expect.stringContaining("121 tools are more than some hosts accept (Windsurf: 100)"),
     });
     expect((await add("api.json", "--all", "--print", "--force")).code).toBe(0);
-    expect(existsSync(join(project, "src/shop"))).toBe(false);
+    expect(existsSync(at("src/shop"))).toBe(false);
   });
 
   test("is asked for in a terminal: first tags, then operations, each with the size that it adds", async () => {
-    using screen = new Screen(["add", "openapi", "api.json"], {}, [NODE, CLI], project);
+    using screen = new Screen(["add", "openapi", "api.json"], {}, [NODE, CLI], at(""));
     await screen.shows("Which parts of the API?");
     expect(screen.text).toMatch(/t0 \(40 operations, [\d,]+ bytes\)/);
     screen.press(KEYS.down, KEYS.down, KEYS.down);
@@ -94,16 +74,14 @@ describe("the choice of operations", () => {
     await screen.shows("Make these changes?");
     screen.press("y");
     expect(await screen.ended()).toBe(0);
-    expect(Object.keys(JSON.parse(readFileSync(join(project, "src/shop/generated.json"), "utf8")).tools)).toEqual([
-      "GET /users",
-    ]);
+    expect(Object.keys(JSON.parse(read("src/shop/generated.json")).tools)).toEqual(["GET /users"]);
   });
 
   test("does not replace what the author changes while the question is shown", async () => {
     await add("api.json", "--tag", "users", "--yes");
-    const path = join(project, "src/shop/users.ts");
+    const path = at("src/shop/users.ts");
     write("api.json", api({ "/users": get({ tags: ["users"], summary: "Changed" }) }, SERVERS));
-    using screen = new Screen(["add", "openapi", "api.json"], {}, [NODE, CLI], project);
+    using screen = new Screen(["add", "openapi", "api.json"], {}, [NODE, CLI], at(""));
     await screen.shows("Make these changes?");
     const mine = `${readFileSync(path, "utf8")}// mine\n`;
     writeFileSync(path, mine);
@@ -113,11 +91,11 @@ describe("the choice of operations", () => {
   });
 
   test("is left with Ctrl-C, and then nothing is written", async () => {
-    using screen = new Screen(["add", "openapi", "api.json"], {}, [NODE, CLI], project);
+    using screen = new Screen(["add", "openapi", "api.json"], {}, [NODE, CLI], at(""));
     await screen.shows("Which parts of the API?");
     screen.press(KEYS.ctrlC);
     expect(await screen.ended()).toBe(130);
-    expect(existsSync(join(project, "src/shop"))).toBe(false);
+    expect(existsSync(at("src/shop"))).toBe(false);
   });
 
   test.each([
@@ -163,7 +141,7 @@ describe("references to files", () => {
       stderr: expect.stringContaining("refers to other files: schemas/pet.yaml. Add --follow-refs"),
     });
     expect((await add("spec/api.json", "--all", "--yes", "--follow-refs")).code).toBe(0);
-    expect(readFileSync(join(project, "src/shop/a.ts"), "utf8")).toContain("name: z.string().max(7).optional()");
+    expect(read("src/shop/a.ts")).toContain("name: z.string().max(7).optional()");
   });
 
   test("that are hidden, such as those with secrets, are not read", async () => {
@@ -200,11 +178,11 @@ describe("references to files", () => {
   ])("that lead out of the folder are refused: %s", async (ref) => {
     write("secret.yaml", "{ type: string }");
     write("spec/api.json", withRef(ref));
-    symlinkSync(project, join(project, "spec/linked"));
+    symlinkSync(at(""), at("spec/linked"));
     const ran = await add("spec/api.json", "--all", "--yes", "--follow-refs");
     expect(ran.code).toBe(2);
     expect(ran.stderr).toMatch(/outside of its folder or on another host|does not exist/);
-    expect(existsSync(join(project, "src/shop"))).toBe(false);
+    expect(existsSync(at("src/shop"))).toBe(false);
   });
 });
 
@@ -271,9 +249,7 @@ test("the server of an API has to use https, and is named by the user if the des
   expect(await add("api.json", "--all", "--yes", "--server", "http://localhost/")).toMatchObject({ code: 2 });
   expect(await add("api.json", "--all", "--yes", "--server", "https://u:p@a.example.com/")).toMatchObject({ code: 2 });
   expect((await add("api.json", "--all", "--yes", "--server", "https://a.example.com/v2/")).code).toBe(0);
-  expect(readFileSync(join(project, "src/shop/api.ts"), "utf8")).toContain(
-    'const BASE_URL = "https://a.example.com/v2";',
-  );
+  expect(read("src/shop/api.ts")).toContain('const BASE_URL = "https://a.example.com/v2";');
 });
 
 test("nothing in a description controls the terminal", async () => {
@@ -289,10 +265,10 @@ test("nothing in a description controls the terminal", async () => {
 
 test("a project without a folder src is refused with what to do", async () => {
   write("api.json", api({ "/a": get() }, SERVERS));
-  write("index.ts", readFileSync(join(project, "src/index.ts"), "utf8"));
-  const wrangler = readFileSync(join(project, "wrangler.toml"), "utf8");
+  write("index.ts", read("src/index.ts"));
+  const wrangler = read("wrangler.toml");
   write("wrangler.toml", wrangler.replace("src/index.ts", "index.ts"));
-  rmSync(join(project, "src"), { recursive: true });
+  rmSync(at("src"), { recursive: true });
   expect(await add("api.json", "--all", "--yes")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("This project has no folder src."),
@@ -321,7 +297,7 @@ test("operations that do not accept the access of users are refused by name, bec
     2,
     expect.stringContaining("get_a (GET /a) does not accept the token of a user"),
   ]);
-  expect(existsSync(join(project, "src/shop"))).toBe(false);
+  expect(existsSync(at("src/shop"))).toBe(false);
   const only = await add("api.json", "--include", "GET /b", "--print", "--access", "user", "--name", "only");
   expect(only.stderr).not.toContain("Everyone who may call");
   const users = await add("api.json", "--include", "GET /b", "--yes", "--access", "user", "--name", "only");

@@ -1,35 +1,16 @@
 // @module-tag long
 /** What `mcp-edge add openapi` says when it runs again: what is new, what is removed, what is kept, and where the API is now. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { existsSync } from "node:fs";
+
+import { describe, expect, test } from "vitest";
 import { Screen } from "../cli/pty.ts";
-import { CLI, cli } from "../cli/run.ts";
+import { CLI } from "../cli/run.ts";
 import { NODE } from "../oracle/node.ts";
 import { api, get } from "./generated.ts";
+import { useProjects } from "./project.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const base = mkdtempSync(join(tmpdir(), "openapi-differences-"));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
+const { add, at, read, write } = useProjects();
 
-let project: string;
-let count = 0;
-beforeEach(() => {
-  project = join(base, String(count++));
-  cpSync(join(ROOT, "templates/weather"), project, {
-    recursive: true,
-    filter: (path) => !/worker-configuration|node_modules|\.wrangler/.test(path),
-  });
-});
-
-const add = (...args: readonly string[]) => cli(["add", "openapi", ...args], { cwd: project });
-const at = (path: string) => join(project, path);
-const read = (path: string) => readFileSync(at(path), "utf8");
-const write = (path: string, content: object | string) => {
-  mkdirSync(dirname(at(path)), { recursive: true });
-  writeFileSync(at(path), typeof content === "string" ? content : JSON.stringify(content));
-};
 const recorded = () =>
   JSON.parse(read("src/shop/generated.json")) as { tools: object; others: string[]; server: string };
 
@@ -221,11 +202,11 @@ describe("secrets that the project has already", () => {
     const securitySchemes = { key: { type: "apiKey", in: "header", name: "X-Key" } };
     write("api.json", { ...SHOP, components: { securitySchemes }, security: [{ key: [] }] });
     write(".dev.vars", "SHOP_API_KEY=a\n");
-    using refused = new Screen(["add", "openapi", "api.json"], {}, [NODE, CLI], project);
+    using refused = new Screen(["add", "openapi", "api.json"], {}, [NODE, CLI], at(""));
     expect(await refused.ended()).toBe(2);
     expect(refused.text.replace(/\s+/g, " ")).toContain("If it is for this API, confirm with --name shop");
     expect(refused.text).not.toContain("Which operations?");
-    using asked = new Screen(["add", "openapi", "api.json", "--name", "shop"], {}, [NODE, CLI], project);
+    using asked = new Screen(["add", "openapi", "api.json", "--name", "shop"], {}, [NODE, CLI], at(""));
     await asked.shows("Which operations?");
   });
 });

@@ -78,7 +78,7 @@ describe("changes of the author are kept", () => {
   });
 });
 
-/** Writes all operations again, with the present texts and their records. */
+/** Generates all operations again, beginning with the files as they are now and with what was recorded about them. */
 function writeReported(description: object, present: Record<string, string>, records: Record<string, FileRecord>) {
   const session = new Session();
   const { tools = [] } = readDescription(description, session);

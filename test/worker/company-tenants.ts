@@ -258,7 +258,7 @@ async function createTenants(host: Issuer, count: number, random: Random): Promi
   return Promise.all(Array.from({ length: count }, create));
 }
 
-/** Runs the exchanges, and returns what was accepted wrongly. */
+/** Runs the exchanges, and returns each assertion that was accepted although it must be refused. */
 export async function runCompanies({ companies, exchanges, seed }: CompaniesOptions): Promise<CompaniesResult> {
   const random = new Random(seed);
   const host = await Issuer.start();

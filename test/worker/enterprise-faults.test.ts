@@ -56,7 +56,7 @@ async function operate(what: Members): Promise<void> {
 const AGENT_CLIENT: Asked = { client_id: "agent", redirect_uri: "https://agent.example/callback" };
 const ALLOWED = "/authorize/allowed";
 
-/** Revokes the access of a client on the page of a user. Returns the page before. */
+/** Revokes a client on the page where a user sees the allowed clients. Returns the page as it was before. */
 async function revokeOnPage(browser: Browser, user: string, client: string): Promise<string> {
   const { page } = await visit(browser, worker.url(ALLOWED), user);
   await browser.post(worker.url(ALLOWED), { ...fieldsOf(page), revoke: client });

@@ -63,7 +63,7 @@ test("ids of assertions are stored for a limited number of clients, and those of
 test("the decisions of a user are stored up to a limit, and the oldest is removed", async () => {
   const user = { issuer: acme.url, subject: "decider" };
   const [session] = (await call("decider", "signIn", [[{ user }, "people"]])) as readonly unknown[];
-  // A decision that is repeated counts once.
+  // Revoking a client again does not count as another decision.
   const clients = Array.from({ length: 101 }, (_, number) => [session, `client ${number}`]);
   await call("decider", "revokeClient", [...clients, [session, "client 100"]]);
   expect((await stored("decider"))["user/denied"]).toHaveLength(100);
