@@ -1,13 +1,18 @@
 /** The order in which the test files run. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * Files that take minutes although they compute little, because they wait. They run beside the others if they start first, and would run
- * alone if they started last.
- */
-const SLOWEST = ["scripts/soak", "scripts/cost", "chaos/deploys", "agent-tasks/agent-tasks"].map(
-  (name) => `/test/${name}.test.ts`,
-);
+/** Files that take minutes. They run beside the others if they start first, and would run alone if they started last. */
+const SLOWEST = [
+  "docs/tutorial",
+  "scripts/soak",
+  "scripts/cost",
+  "chaos/deploys",
+  "agent-tasks/agent-tasks",
+  "recorder/copied-tests",
+  "docs/blocks",
+  "cli/bridge",
+  "cli/check",
+].map((name) => `/test/${name}.test.ts`);
 
 /** Starts the slowest files first, and leaves the order of the others to Vitest. */
 export class SlowFirst extends BaseSequencer {
