@@ -1,7 +1,7 @@
 /** `npm run bench`: measures all contestants in turn and prints one table. See README.md. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { Command } from "commander";
 import { type Bundle, bundle } from "./bundle.ts";
 import { BARE, CONTESTANTS, type Contestant, FLOOR_ZOD } from "./contestants.ts";
 import { crowds } from "./crowds.ts";
@@ -18,15 +18,24 @@ import { SCENARIOS } from "./scenarios.ts";
 import { versions } from "./versions.ts";
 import { Workerd } from "./workerd.ts";
 
-const { values: given } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    grow: { type: "boolean", default: false },
-    crowds: { type: "boolean", default: false },
-    profile: { type: "string", default: "" },
-    only: { type: "string", default: "" },
-  },
-});
+interface Given {
+  readonly quick: boolean;
+  readonly grow: boolean;
+  readonly crowds: boolean;
+  readonly profile: string;
+  readonly only: string;
+}
+
+const given = new Command("npm run bench --")
+  .description("Measures mcp-edge and comparable libraries on workerd. bench/README.md explains the table.")
+  .option("--quick", "a short run, which finds what is broken and not small differences", false)
+  .option("--grow", "how the cost of mcp-edge grows with tools, events, sessions and streams", false)
+  .option("--crowds", "many calls, slow readers and new clients at once", false)
+  .option("--profile <contestant:scenario>", "where a Worker spends its time, such as ours-readme:session-call", "")
+  .option("--only <names>", "scenarios and contestants, with commas between", "")
+  .helpCommand(false)
+  .parse()
+  .opts<Given>();
 
 interface Effort {
   /** How often each scenario of calls starts new processes: one process can be a fifth faster than another of the same code. */
@@ -55,7 +64,8 @@ const chosenNames = only.filter((name) => CONTESTANTS.some(({ name: known }) => 
 const strangers = only.filter((name) => !chosenScenarios.includes(name) && !chosenNames.includes(name));
 if (strangers.length > 0) {
   const known = [...SCENARIOS.map(({ key }) => key), ...CONTESTANTS.map(({ name }) => name)];
-  throw new Error(`--only ${strangers.join()} is neither a scenario nor a contestant. There are: ${known.join(", ")}.`);
+  console.error(`--only ${strangers.join()} is neither a scenario nor a contestant. There are: ${known.join(", ")}.`);
+  process.exit(2);
 }
 const wanted = (...keys: string[]) => chosenScenarios.length === 0 || keys.some((key) => chosenScenarios.includes(key));
 /** The floors always take part, because the others are divided by them. */
