@@ -88,7 +88,7 @@ const server = {
   info: { name: "x", version: "1" },
 };
 
-test("whatever names and text a server uses, the file compiles and does not run anything", { tags: "long" }, () => {
+test("whatever names and text a server uses, the file compiles and does not run anything", () => {
   const text = fc.oneof(
     fc.string(),
     fc.constantFrom(

@@ -289,9 +289,7 @@ describe("in 2026-07-28", () => {
     expect(resultOf(all)).toMatchObject({ content: [{ text: "1 2" }] });
   });
 
-  test("a handler that asks a different question under the same key, or no longer asks, is reported to the author but not to the client", {
-    tags: "long",
-  }, async () => {
+  test("a handler that asks a different question under the same key, or no longer asks, is reported to the author but not to the client", async () => {
     let message = "old";
     const peer = await peerOf(async (ctx) => {
       await ctx.elicit(message, form, { key: "k" });

@@ -1,4 +1,3 @@
-// @module-tag long
 /** `mcp-edge add openapi` in a project that has changed since: files, records, names and secrets that belong to the author. */
 import { chmodSync, existsSync, rmSync } from "node:fs";
 

@@ -1,4 +1,3 @@
-// @module-tag long
 /** What `mcp-edge add openapi` reads, refuses and prints. */
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -1,4 +1,3 @@
-// @module-tag long
 /** The requests of a generated project on workerd: what a model reads when the API fails, pages, and values of every kind. */
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,3 @@
-// @module-tag long
 /**
  * What happens when the platform refuses: a modern stateless call continues, everything else ends with an error that says so,
  * and continues when the platform does. The table is in docs/guides/deploys.md.

@@ -1,4 +1,3 @@
-// @module-tag long
 /**
  * Storage that refuses in the middle: nothing that was acknowledged is lost, nothing happens twice, and work continues when
  * the storage does.
@@ -152,7 +151,7 @@ describe("a call with a key", () => {
     expect((await pay(key)).text).toBe(text);
   });
 
-  test("returns its outcome to its caller if it can never be stored", { timeout: 60_000 }, async () => {
+  test("returns its outcome to its caller if it can never be stored", { tags: "long", timeout: 60_000 }, async () => {
     await refuseWrites("once", 1);
     const key = crypto.randomUUID();
     expect((await pay(key)).text).toMatch(/^paid /);

@@ -49,9 +49,7 @@ describe.each(LOSSES)("an object that is %s between question and answer", (_, lo
     return [again, await again.get(stream.events.findLast(({ id }) => id !== undefined)?.id)];
   }
 
-  test("continues the call with the answer: steps and progress once, and the result on the stream", {
-    tags: "long",
-  }, async () => {
+  test("continues the call with the answer: steps and progress once, and the result on the stream", async () => {
     const session = await open();
     const key = newKey();
     const first = await session.stream("order", { key });
@@ -163,16 +161,14 @@ describe("after the process was killed while a call runs", () => {
     expect(progress).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  test("any other tool is not run again, and its client gets an error", { tags: "long" }, async () => {
+  test("any other tool is not run again, and its client gets an error", async () => {
     const { key, second } = await killed("unrepeatable");
     expect(second.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
     expect(await effectsOf(key)).toEqual({ once: 1 });
   });
 });
 
-test("an idempotent tool that makes no progress is run again three times, then its client gets an error", {
-  tags: "long",
-}, async () => {
+test("an idempotent tool that makes no progress is run again three times, then its client gets an error", async () => {
   const session = await open();
   const key = newKey();
   const stream = await session.stream("stuck", { key });

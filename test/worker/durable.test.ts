@@ -205,7 +205,7 @@ describe("the lifetime of a session", () => {
     await until("nothing is stored", async () => (await look("Brief")).every(({ keys }) => keys.length === 0));
   });
 
-  test("ends with 404 if it was never used, and nothing was stored", { tags: "long" }, async () => {
+  test("ends with 404 if it was never used, and nothing was stored", async () => {
     const session = await Session.open(await at("Brief"), { silent: true });
     await pause(3_100);
     expect((await session.request("ping")).status).toBe(404);
@@ -278,9 +278,7 @@ describe("the lifetime of a session", () => {
     });
   });
 
-  test("ends for an abandoned session that streamed and subscribed, and nothing stays stored", {
-    tags: "long",
-  }, async () => {
+  test("ends for an abandoned session that streamed and subscribed, and nothing stays stored", async () => {
     const session = await Session.open(await at("Brief"));
     await session.request("logging/setLevel", { level: "info" });
     await session.request("resources/subscribe", { uri: "test://a" });
@@ -548,7 +546,7 @@ describe("streams of a session", () => {
     first.cut();
   });
 
-  test("a stream number is never reused, even if its object has deleted everything", { tags: "long" }, async () => {
+  test("a stream number is never reused, even if its object has deleted everything", async () => {
     const numberOf = ({ events }: Cuttable) => Number.parseInt(events[0]?.id?.split("-")[1] ?? "", 36);
     const call = (session: Session) => flood(session, { key: newKey(), events: 2 });
     let earlier = Number.NaN;

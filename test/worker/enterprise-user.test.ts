@@ -32,7 +32,7 @@ const assertion = (number: number, client = "agent", more: Members = {}): unknow
 
 const stored = async (user: string) => (await worker.storage("McpObject", `user:${user}`)).keys;
 
-test("ids of assertions are stored up to a limit", { tags: "long" }, async () => {
+test("ids of assertions are stored up to a limit", async () => {
   const calls = Array.from({ length: 502 }, (_, number) => assertion(number));
   const results = await call("many", "admit", calls);
   expect(results.findIndex((result) => "problem" in result)).toBe(500);

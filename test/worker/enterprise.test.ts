@@ -380,7 +380,7 @@ describe("time", () => {
     expect((await left()).filter((key) => key.startsWith("user/managed"))).toEqual([]);
   });
 
-  test("does not bring back the access that a user has revoked, for a year", { tags: "long" }, async () => {
+  test("does not bring back the access that a user has revoked, for a year", async () => {
     const revoked = async () => exchange(worker, await acme.assert(worker, later({ sub: "forgetful" })));
     expect((await revoked()).status).toBe(200);
     const browser = new Browser();

@@ -182,9 +182,7 @@ describe("a lost socket to the hub", () => {
     for (const { notifications } of both) expect(notifications).toEqual([c, a, b, last]);
   });
 
-  test("hub: causes a notification for every subject when more changed meanwhile than the hub stores", {
-    tags: "long",
-  }, async () => {
+  test("hub: causes a notification for every subject when more changed meanwhile than the hub stores", async () => {
     const [a, last] = [newUri(), newUri()];
     const listener = await listen(["tools", "prompts"], [a, last]);
     await cut(...Array.from({ length: 5_000 }, newUri));

@@ -82,9 +82,7 @@ test("isolates have the same keys, at once and after SIGKILL, even if they reque
   expect(await stored()).toEqual(before);
 });
 
-test("a key is rotated: published before it seals, and kept while sealed values are valid", {
-  tags: "long",
-}, async () => {
+test("a key is rotated: published before it seals, and kept while sealed values are valid", async () => {
   const { worker, at, stored } = await start();
   const url = await at("/mcp");
   const old = await LegacyClient.open(url);
@@ -145,7 +143,7 @@ test("garbage ids cost at most one request per pause, and cause 404", { tags: "l
   expect((await asked()) - before).toBeLessThanOrEqual(2);
 });
 
-test("requestState is sealed with the same keys in every isolate", { tags: "long" }, async () => {
+test("requestState is sealed with the same keys in every isolate", async () => {
   const { at } = await start();
   const [here, there] = [new ModernClient(await at("/mcp")), new ModernClient(await at("/twin/mcp"))];
   // One isolate has sealed a session id before, the other has not.
@@ -179,9 +177,7 @@ describe("keys that are unavailable", () => {
     expect(log).toEqual(Array(failures).fill("mcp-edge: the sealing keys were not refreshed Error: secret trouble"));
   });
 
-  test("cause 503, not 404, for a session sealed with a key that an isolate could not fetch", {
-    tags: "long",
-  }, async () => {
+  test("cause 503, not 404, for a session sealed with a key that an isolate could not fetch", async () => {
     const { worker, at } = await start();
     const [here, there] = [await at("/mcp"), await at("/twin/mcp")];
     await Promise.all([LegacyClient.open(here), LegacyClient.open(there)]);

@@ -338,9 +338,7 @@ async function presentBare(how: "begin" | "end" | "other", from: number, to: num
 }
 
 describe("calls of callers without a principal", () => {
-  test("create at most 32 objects, however many keys there are, and each outcome is stored", {
-    tags: "long",
-  }, async () => {
+  test("create at most 32 objects, however many keys there are, and each outcome is stored", async () => {
     const client = new ModernClient(`${worker.origin}/stateless`);
     const all = Array.from({ length: 200 }, newKey);
     const pay = () => Promise.all(all.map(async (key) => (await call(client, "pay", { key }, keyed(key))).text));
@@ -479,9 +477,7 @@ describe("a call with a key and a loss", () => {
 });
 
 // This test and the next are the last ones, because the clock cannot be set back.
-test("an expired state returns its outcome if it was answered in time, and is refused otherwise", {
-  tags: "long",
-}, async () => {
+test("an expired state returns its outcome if it was answered in time, and is refused otherwise", async () => {
   const client = new ModernClient(url);
   const [paid, unpaid] = [newKey(), newKey()];
   const rounds = new Map<string, Members>();
