@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { findProgram } from "../src/node/program.ts";
 import { ROOT } from "./tools.ts";
 
-/** What changes independently of this repository, and what users have in a newer version than we do. */
+/** The packages that are released independently of this repository, so that users may have newer versions than we do. */
 const NEWEST = [
   "wrangler",
   "@cloudflare/workers-types",

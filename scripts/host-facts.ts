@@ -17,7 +17,7 @@ import type { Source, Sourced } from "../src/cli/host-profiles/source.ts";
 
 type Row = readonly string[];
 
-/** The members of a profile that a reader misses, with what they say. */
+/** The members of a profile that readers look for, with their descriptions. The document says which of them are unknown. */
 const ASKED: Readonly<Partial<Record<keyof HostProfile, string>>> = {
   version: "the newest protocol version that it offers",
   sessionPerCall: "whether it opens a session for each call",
@@ -29,7 +29,7 @@ const ASKED: Readonly<Partial<Record<keyof HostProfile, string>>> = {
   logs: "where its logs are",
 };
 
-/** Returns a table of how a host behaves, and what is not known. */
+/** Returns a table of the behaviour of a host, and a list of what is not known. */
 export function factsTable(name: HostName): string {
   const profile = profileOf(name);
   const rows = [...facts(profile)].map(([text, fact]) => [text, sourcesOf(fact)]);

@@ -11,7 +11,7 @@ import { ROOT } from "./tools.ts";
 /** A run that takes longer is killed. A test that hangs fails by its own timeout much earlier. */
 const RUN_MS_MAX = 240_000;
 
-/** How often a mutant is tried whose tests time out, and time out without the change as well. */
+/** The number of attempts for a mutant whose tests time out even without the change. */
 const TRIES = 3;
 
 export class MutantCopy {

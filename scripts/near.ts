@@ -56,7 +56,7 @@ function read(root: string, file: string): readonly string[] {
   const text = readFileSync(root + file, "utf8");
   const imported = importsOf(text).filter((each) => each.startsWith("."));
   const paths = imported.map((each) => posix.join(posix.dirname(file), each).replace(/\.js$/, ".ts"));
-  // Only tests and their helpers name files that they use, and those are no tests: the lists of mutants name tests.
+  // Only tests and their helpers name files that they use. Names of test files are ignored, because the lists of mutants contain them.
   const all = file.startsWith("test/") ? [...text.matchAll(NAMED)].map(([, path = ""]) => path) : [];
   const named = all.filter((path) => !path.endsWith(".test.ts"));
   return [...paths, ...named].filter((path) => existsSync(root + path));

@@ -109,7 +109,7 @@ export function isCleanRun({ exitCode, checks }: ClientScenario): boolean {
   return exitCode === 0 && has("SUCCESS") && !has("FAILURE") && !has("WARNING");
 }
 
-/** The runtimes that the client is run on. */
+/** The runtimes on which the client is run. */
 export const RUNTIMES = ["Node", "workerd"] as const;
 export type RuntimeName = (typeof RUNTIMES)[number];
 

@@ -9,7 +9,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync
 import { basename, dirname, join, relative } from "node:path";
 import { ROOT } from "./tools.ts";
 
-/** What never belongs into a project, even if someone has added it to git. */
+/** Matches paths that must never be copied into a project, even if they were added to git. */
 const NEVER = /(^|\/)(node_modules|\.wrangler|\.dev\.vars(?!\.example)[^/]*)(\/|$)/;
 
 /** The folders that are copied, and where to. */

@@ -8,7 +8,7 @@ import type { ClientEvent } from "../src/client/basics/events.ts";
 import { BASE } from "../src/look/style.ts";
 import { ROOT } from "./tools.ts";
 
-/** What nothing but the page may do: it loads from its own origin only, and no other page may show it. */
+/** The policy of the page: it loads only from its own origin, and no other page may frame it. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -132,15 +132,15 @@ const IGNORED = [
   "closed",
 ] satisfies readonly ClientEvent["type"][];
 
-/** Whether a function must be called, as far as terser cannot see it. Reports of ignored events are left out: 0.3 KiB. */
+/** Whether terser must keep a call. Reports of ignored events are dropped, which saves 0.3 KiB. */
 function isUsed({ args }: { readonly args: readonly { print_to_string(): string }[] }): boolean {
   const event = args.length === 1 ? args[0]?.print_to_string() : undefined;
   return !IGNORED.some((type) => event?.startsWith(`{type:"${type}"`));
 }
 
 /**
- * What the page does not need of the client: the transports for other servers, the store for facts about servers, the checks of structured
- * results and of options, results of earlier processes, and the texts for wrong options.
+ * Matches the modules of the client that the page does not need: the transports for other servers, the store for facts about servers, the
+ * checks of structured results and of options, results of earlier processes, and the texts for wrong options.
  */
 const UNUSED =
   /src\/(client\/(transports\/(http-sse|transport-link|pipe-opener)|connection\/(assumed-server|resume)|requests\/check-output|api\/check-options)|core\/protocol\/check-options)\.ts$/;
@@ -152,7 +152,7 @@ const STUBS: Readonly<Record<string, string>> = {
   linkOverHttpSse: "() => ({ start: () => Promise.reject(), close: () => Promise.resolve() })",
 };
 
-/** Leaves out {@link UNUSED}: 2.8 KiB. */
+/** Replaces the modules in {@link UNUSED} with stubs, which saves 2.8 KiB. */
 const LEFT_OUT: Plugin = {
   name: "left-out",
   setup: (bundler) => {
@@ -172,8 +172,8 @@ const LEFT_OUT: Plugin = {
 };
 
 /**
- * Imports at once what the client imports on demand, since the page is one file. Otherwise each module gets a function around it, which
- * takes 1.4 KiB.
+ * Converts dynamic imports of the client to static ones, because the page is a single file. Otherwise each module would be wrapped in a
+ * function, which takes 1.4 KiB in all.
  */
 const NOT_ON_DEMAND: Plugin = {
   name: "not-on-demand",

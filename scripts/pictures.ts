@@ -17,14 +17,14 @@ import { withPalette } from "./pictures/png.ts";
 import { type Run, terminalPage } from "./pictures/terminal.ts";
 import { ROOT } from "./tools.ts";
 
-/** The largest picture, in bytes. */
+/** The maximum size of a picture, in bytes. */
 const BYTES_MAX = 150_000;
 
 const BRANDED_SERVER = "test/worker/fixtures/product-page.ts";
 const LOGO =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'><rect width='48' height='48' rx='12' fill='%230f766e'/><path d='M12 32l8-16 6 11 4-6 6 11z' fill='white'/></svg>";
 
-/** Clients whose calls are in the list of the page of `mcp-edge dev`. */
+/** The clients whose calls are shown in the list on the page of `mcp-edge dev`. */
 const CALLERS: readonly (readonly [string, object, readonly (readonly [string, JsonObject])[]])[] = [
   [
     "my-agent",
@@ -44,12 +44,12 @@ const CALLERS: readonly (readonly [string, object, readonly (readonly [string, J
   ],
 ];
 
-/** Takes a picture of what the browser shows, in both modes. */
+/** Takes a picture of the page in the browser, in light and in dark mode. */
 async function take(browser: Chromium, name: string, width: number, height: number): Promise<void> {
   await browser.resize(width, height);
   for (const scheme of ["light", "dark"]) {
     await browser.setMedia({ "prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce" });
-    // A frame later, the colours have changed.
+    // The colours change one frame later.
     await browser.run("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))");
     const file = `${ROOT}docs/images/${name}${scheme === "dark" ? "-dark" : ""}.png`;
     const picture = withPalette(await browser.screenshot());
@@ -83,7 +83,7 @@ async function takeDevPages(): Promise<void> {
     await client.close();
   }
   await using page = await PageDriver.open(dev.url("/__mcp-edge/"));
-  // A connection that a reload interrupts would be an error in the list of calls.
+  // A reload would interrupt a connection, which the list of calls would show as an error.
   await page.browser.waitFor("document.querySelector('.top .tag')?.dataset.state === 'good'");
   await page.open("#/tool/book_table", { version: "2025-11-25" });
   await page.press("Call", "form.schema button.main");
@@ -91,7 +91,7 @@ async function takeDevPages(): Promise<void> {
   await take(page.browser, "dev-page", 1400, 760);
   await page.press("Answer", ".asked button");
   await page.sees("A table for 2", ".call");
-  // The first question was open for as long as the pictures took.
+  // The first question was open while the pictures were taken, which the timeline of its call would show.
   await page.open("#/tool/book_table", { version: "2025-11-25" });
   await page.press("Call", "form.schema button.main");
   await page.press("Answer", ".asked button");

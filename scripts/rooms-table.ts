@@ -8,7 +8,7 @@ import { ROOT } from "./tools.ts";
 
 export const ARCHITECTURE_FILE = `${ROOT}docs/architecture.md`;
 
-/** The tables are between these lines. */
+/** The lines between which the tables are written. */
 const BEGIN = "<!-- Written by `npm run docs:reference` from scripts/rooms.ts and scripts/rooms-table.ts. -->";
 const END = "<!-- The end of what `npm run docs:reference` writes. -->";
 

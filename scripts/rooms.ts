@@ -281,7 +281,10 @@ const FILES_OF_ADD = /^cli.commands.add.parts./;
 const FILES_MAX = 25;
 const LINES_MAX = 400;
 
-/** Returns every forbidden import, effect of loading a module, circle of imports, crowded folder and long file in a folder like src/. */
+/**
+ * Returns all violations in a folder like src/: forbidden imports, side effects of modules, import cycles, and folders or files that are
+ * too large.
+ */
 export function findProblems(src: string): string[] {
   const names = readdirSync(src, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
   const files = names.filter((file) => /\.tsx?$/.test(file) && !FILES_OF_ADD.test(file));
@@ -294,7 +297,7 @@ export function findProblems(src: string): string[] {
   return [...imports, ...effects, ...findCircles(texts), ...findCrowds(texts)];
 }
 
-/** Returns the problems of a file that imports the module for `import()` of its room in another way, which would load it at once. */
+/** Returns the problems of a file that imports the on-demand module of its room statically, so that it would be loaded at once. */
 function findEagerImports(file: string, text: string): string[] {
   const room = roomOf(file);
   const onDemand = ORDERED[room]?.onDemand;
@@ -302,12 +305,12 @@ function findEagerImports(file: string, text: string): string[] {
   return eager.map((specifier) => `${file}: load "${specifier}" with import()`);
 }
 
-/** Returns the modules that a source text imports at once, without those that it loads with `import()`. */
+/** Returns the modules that a source text imports statically, without those that it loads with `import()`. */
 function eagerImportsOf(source: string): string[] {
   return importsOf(source.replaceAll(/\bimport\(/g, "("));
 }
 
-/** Returns the circles of files that import one another, types included. What is loaded with `import()` may close one. */
+/** Returns the import cycles, including type imports. An `import()` may close a cycle. */
 function findCircles(texts: ReadonlyMap<string, string>): string[] {
   const found: string[] = [];
   const done = new Set<string>();

@@ -13,7 +13,7 @@ import { beginTests, passTests } from "./release/passed.ts";
 import { Repository } from "./release/repository.ts";
 import { ROOT } from "./tools.ts";
 
-/** The most failed files that are repeated. If more have failed, the cause is not a test that fails now and then. */
+/** The maximum number of failed files that are repeated. If more have failed, the cause is not a test that fails only sometimes. */
 const MOST_REPEATED = 3;
 const REPORT = join(ROOT, "node_modules/.cache/mcp-edge/test-report.json");
 
@@ -25,7 +25,7 @@ beginTests(repository);
 const hasPassed =
   (await run("build")) &&
   (await run("check")) &&
-  // The test files wait for timers and processes a quarter of their time. The templates use what they leave.
+  // The test files wait for timers and processes for a quarter of their time, so the templates can run beside them.
   (await Promise.all([runTestFiles(), run("templates", { niceness: 5 })])).every(Boolean) &&
   (await run("conformance:client"));
 console.log(times.join("\n"));

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { delimiter, dirname, join } from "node:path";
 import { type AgentTask, TASKS } from "./tasks.ts";
 
-/** The judgement. */
+/** The result of a check. */
 export interface Judgement {
   readonly isPassed: boolean;
   /** One line if the check passed, or else the first failure. */

@@ -19,19 +19,19 @@ import type { AgentTask } from "./tasks.ts";
 /** What to prepare. */
 export interface Preparation {
   readonly tasks: readonly AgentTask[];
-  /** A folder for each task, which does not exist or is empty. */
+  /** A folder for each task. It must not exist, or must be empty. */
   readonly folders: readonly string[];
   /** `empty`, `installed`, or the name of a template. */
   readonly start: string;
-  /** The packed package; undefined to pack it. */
+  /** The packed package. If undefined, the package is packed first. */
   readonly tarball?: string | undefined;
 }
 
-/** What docs/for-agents.md installs. */
+/** The packages that docs/for-agents.md tells agents to install. */
 const DEPENDENCIES = ["zod"];
 const DEV_DEPENDENCIES = ["wrangler@^4.155.0", "typescript", "@types/node", "vitest", "node@24"];
 
-/** Creates the folders, and prints what they are. Packages are installed once, and copied. */
+/** Creates the folders, and prints the task of each. Packages are installed once, and copied. */
 export function prepare({ tasks, folders, start, tarball }: Preparation): void {
   const used = folders.find((folder) => existsSync(folder) && readdirSync(folder).length > 0);
   if (used !== undefined) throw new Error(`${used} is not empty.`);
@@ -91,7 +91,7 @@ function install(folder: string, tarball: string): void {
 function createFromTemplate(folder: string, template: string, tarball: string): void {
   const args = [join(ROOT, "bin/mcp-edge.js"), "new", folder, "--template", template, "--package", tarball, "--no-git"];
   execFileSync(process.execPath, args, { stdio: "pipe" });
-  // The project refers to the file, which may be deleted.
+  // The project refers to the packed file, which may be deleted, so it gets a copy.
   copyFileSync(tarball, join(folder, basename(tarball)));
   for (const name of ["package.json", "package-lock.json"]) {
     const file = join(folder, name);

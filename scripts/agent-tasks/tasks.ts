@@ -8,7 +8,7 @@ export const TASKS: string = join(ROOT, "test/agent-tasks");
 
 /** A task. */
 export interface AgentTask {
-  /** Such as `04-booking`. */
+  /** The name, such as `04-booking`. */
   readonly name: string;
   readonly folder: string;
 }

@@ -22,7 +22,7 @@ it, so a program bundles only those of the parts that it imports. The value itse
 take are in their error messages.
 `;
 
-/** Where the options of an interface are written. Its interfaces without an entry are not options of a server. */
+/** Where the options of an interface are passed. Interfaces without an entry are not options of a server. */
 const PLACES: Readonly<Record<string, string>> = {
   Limits: "`limits`",
   EdgeOptions: "`edge()`",
@@ -59,7 +59,7 @@ const PLACES: Readonly<Record<string, string>> = {
 /** The entries whose options are those of a server. */
 const SERVER = /^mcp-edge(\/worker.*|\/authorization-server.*|\/safe|\/node)?$/;
 
-/** A number that bounds or delays something: its name ends in a unit or in Max. */
+/** Matches the name of a number that bounds or delays something: it ends in a unit or in Max. */
 const BOUND = /(Max|Ms|max)$/;
 
 const UNLIMITED = `## What has no limit of its own
@@ -128,7 +128,7 @@ function unitOf(name: string): string {
   return /bytes/i.test(name) ? "bytes" : /char/i.test(name) ? "characters" : "count";
 }
 
-/** The unit of a constant that nobody can notice, such as the size of a cache. It is not in the document. */
+/** The unit of constants with no visible effect, such as the size of a cache. They are not in the document. */
 const INTERNAL = "internal";
 
 interface FixedLimit {

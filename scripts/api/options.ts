@@ -59,7 +59,7 @@ function rowOf(member: Member, value: number | string | undefined): string {
   return `| \`${name}\` | ${codeOf(type ?? text)} | ${cell(inline(fallback))} | ${cell(meaningOf(doc, tags))} |`;
 }
 
-/** Returns the default of an option. @param value It, if it is a constant of the package. */
+/** Returns the default of an option. @param value The default, if it is a constant of the package. */
 export function defaultOf({ tags, isOptional }: Member, value: number | string | undefined): string {
   const given = value?.toLocaleString("en-US") ?? tags.find(([tag]) => tag === "default")?.[1];
   return given ?? (isOptional ? "" : "required");
@@ -79,7 +79,7 @@ export function inline(text: string): string {
     .trim();
 }
 
-/** A bar would end the cell. */
+/** A bar would end the cell of a table. */
 export function cell(text: string): string {
   return text.replaceAll("|", "\\|");
 }

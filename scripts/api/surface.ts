@@ -169,7 +169,7 @@ function inheritedBy(project: Project, nodes: readonly Node[]): Member[] {
   return properties
     .filter(({ name }) => !own.has(name))
     .flatMap((each) => {
-      // As `Partial` makes it, which the declaration does not say.
+      // `Partial` makes members optional, which their declarations do not show.
       const isOptional = (each.flags & SymbolFlags.Optional) !== 0;
       const members = groupOverloads(declarationsOf(project, each).filter(isPublic));
       return members.map((member) => ({ ...member, isOptional }));

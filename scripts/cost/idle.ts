@@ -1,4 +1,4 @@
-/** Watches what clients cost that do nothing: which objects stay in memory, and what wakes them. */
+/** Measures the costs of idle clients: which objects stay in memory, and what wakes them. */
 import { setTimeout as pause } from "node:timers/promises";
 import { openStream } from "../../src/testing/http-stream.ts";
 import { newKeys, type TestWorker } from "../../src/testing/index.ts";
@@ -7,34 +7,34 @@ import { LegacyClient, ModernClient } from "../../test/worker/client.ts";
 import { TaskClient } from "../../test/worker/task-client.ts";
 import { startWatched, type Watched } from "./watched.ts";
 
-/** Milliseconds until an object without work has left the memory: the platform waits 10 s. */
+/** The time until an object without work has left memory, in milliseconds. The platform waits 10 s. */
 export const ASLEEP_AFTER_MS = 16_000;
 
-/** Milliseconds until workerd has reported an invocation. */
+/** The time until workerd has reported an invocation, in milliseconds. */
 const REPORTED_WITHIN_MS = 2_000;
 
-/** What the objects of an idle client did in the watched time. */
+/** The activity of the objects of an idle client during the measurement. */
 export interface Idle {
   /** The objects that have served the client. */
   readonly objects: number;
-  /** How many of them were in memory at the beginning of the watched time, or at its end. */
+  /** The number of these objects that were in memory at the beginning or at the end of the measurement. */
   readonly inMemory: number;
-  /** The invocations of these objects in the watched time, by cause. */
+  /** The invocations of these objects during the measurement, by cause. */
   readonly wakeUps: Readonly<Record<string, number>>;
-  /** Milliseconds in which they were awake. */
+  /** The time for which they were awake, in milliseconds. */
   readonly awakeMs: number;
 }
 
-/** What was watched, by the words that describe it in the document. */
+/** The measurements, by the description of the client in the document. */
 export type IdleCounts = Readonly<Record<string, Idle>>;
 
-/** An idle client: what it does before, and how its connections are closed. */
+/** An idle client: its actions before it is idle, and how its connections are closed. */
 interface Shape {
   readonly what: string;
   readonly begin: (worker: TestWorker) => Promise<(() => void) | undefined>;
 }
 
-/** The listeners of a hub that are watched. */
+/** The number of streams that listen to a hub during the measurement. */
 export const LISTENERS = 1_000;
 
 const SHAPES: readonly Shape[] = [
@@ -114,9 +114,9 @@ const SHAPES: readonly Shape[] = [
 const SIGNED_IN = "a user who has signed in at `authorizationServer()`";
 
 /**
- * Begins every shape, waits until its objects may have left the memory, and watches them.
+ * Starts every client, waits until its objects may have left memory, and measures them.
  *
- * @param watchMs How long they are watched, in milliseconds.
+ * @param watchMs The duration of the measurement, in milliseconds.
  */
 export async function watchIdle(watchMs: number): Promise<IdleCounts> {
   const bindings = { MCP_KEYS: newKeys() };

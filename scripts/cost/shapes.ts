@@ -6,18 +6,18 @@ import { StreamableHTTPClientTransport as Http1 } from "@modelcontextprotocol/sd
 import { openStream } from "../../src/testing/http-stream.ts";
 import type { Billed } from "./counted-worker.ts";
 
-/** Milliseconds that a stream is held: longer than the time after which objects hibernate, and than a heartbeat. */
+/** How long a stream is held, in milliseconds. It exceeds the time until objects hibernate, and the interval of heartbeats. */
 const HOLD_MS = 27_000;
-/** How often a day Cloudflare's edge cuts a stream without heartbeats: about every five minutes. */
+/** The number of times per day that Cloudflare's edge cuts a stream without heartbeats: about every five minutes. */
 const CUTS_A_DAY = (24 * 60) / 5;
 
-/** What was found about a GET stream. */
+/** The observations about a GET stream. */
 export interface Held {
   /** Whether the server refused the stream. */
   readonly isRefused: boolean;
   /** Whether the object stays in memory, and is billed, for as long as the stream is open. */
   readonly isAwake: boolean;
-  /** How often a client has to open it in a day. */
+  /** The number of times per day that a client has to open it. */
   readonly openings: number;
 }
 
@@ -35,10 +35,10 @@ export interface Counting {
   expire(): Promise<void>;
 }
 
-/** Returns counts only if they are not those since the previous `take`. */
+/** Runs a shape. Returns counts only if they are not the counts since the previous `take`. */
 type Run = (counting: Counting) => Promise<Counted | undefined>;
 
-/** A shape of use, by the words that describe it in the document. */
+/** The shapes of use, each with its description in the document. */
 export const SHAPES: readonly { readonly what: string; readonly run: Run }[] = [
   { what: "connect and list, raw client of 2025-11-25", run: rawList },
   { what: "the same, official SDK 1.32 (2025-11-25)", run: sdk1List },
@@ -50,7 +50,7 @@ export const SHAPES: readonly { readonly what: string; readonly run: Run }[] = [
 
 /** Replays every shape once and returns the counts by shape. */
 export async function countShapes(counting: Counting): Promise<Record<string, Counted>> {
-  // What an isolate does once, such as reading the sealing keys, is no cost of a session.
+  // Work that an isolate does only once, such as reading the sealing keys, is not a cost of a session.
   await rawList(counting);
   await settled(counting);
   const counts: Record<string, Counted> = {};
@@ -174,7 +174,7 @@ async function hold({ url, take }: Counting): Promise<Counted> {
   if (stream.ended !== undefined) throw new Error("The GET stream ended by itself.");
   await raw.send({ id: 1, method: "ping" });
   const { wakes } = await take();
-  // Whatever arrives on an idle stream keeps it from being cut.
+  // Any data that arrives on an idle stream keeps it from being cut.
   const openings = stream.bytes > bytes ? 1 : CUTS_A_DAY;
   stream.cut();
   let counts = connected;

@@ -8,10 +8,10 @@ import type { Billed } from "./counted-worker.ts";
 const CLIENT = { client_id: "known", redirect_uri: "https://known.example/callback" };
 const DAY_MS = 24 * 60 * 60_000;
 
-/** What was counted, by the words that describe it in the document. */
+/** The counts, by their description in the document. */
 export type SignInCounts = Readonly<Record<string, Billed>>;
 
-/** Counts each use once. */
+/** Counts each kind of use once. */
 export async function countSignIn(): Promise<SignInCounts> {
   await using worker = await start();
   const counted = async (work: () => Promise<unknown>) => {
@@ -42,17 +42,17 @@ export async function countSignIn(): Promise<SignInCounts> {
   counts["a revocation"] = await counted(() => {
     return postForm(`${origin}/revoke`, { token: String(body.refresh_token), client_id: "known" });
   });
-  // A user who never comes back, alone in a Worker, until nothing is left.
+  // A user who never returns, alone in a Worker, until no data is left.
   counts["the alarms and rows that delete what a user has left who never comes back"] = await countEnd();
   return counts;
 }
 
-/** Counts what happens after a sign-in until nothing is left. */
+/** Counts what happens after a sign-in until no data is left. */
 async function countEnd(): Promise<Billed> {
   await using worker = await start();
   await signIn(worker.origin, CLIENT);
   await take(worker);
-  // Day by day, as time passes.
+  // The clock advances one day at a time, as in reality.
   for (let day = 0; day < 40; day += 1) await worker.advance(DAY_MS);
   // Moving the clock from outside reads the storage of every object, which the alarms do not.
   return { ...(await take(worker)), workerRequests: 0, requests: 0, wakes: 0, rowsRead: 0 };

@@ -24,7 +24,7 @@ export function readSignIn(): SignInCounts {
   return JSON.parse(readFileSync(SIGN_IN, "utf8")) as SignInCounts;
 }
 
-/** Returns what was stored of idle clients. */
+/** Returns the stored measurements of idle clients. */
 export function readIdle(): IdleCounts {
   return JSON.parse(readFileSync(IDLE, "utf8")) as IdleCounts;
 }

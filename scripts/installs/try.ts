@@ -11,7 +11,7 @@ const runFile = promisify(execFile);
 /** The packed files, by the names of their packages. */
 export type Packed = Readonly<Record<string, string>>;
 
-/** What became of an installation. */
+/** The outcome of an installation. */
 export interface Tried {
   readonly manager: string;
   readonly node: number;
@@ -20,7 +20,7 @@ export interface Tried {
   readonly failure?: string;
 }
 
-/** Every entry that runs on Node is imported, and a server is called over stdio. */
+/** A program that imports every entry that runs on Node, and calls a server over stdio. */
 const USE = `import { McpServer } from "mcp-edge";
 import { connect } from "mcp-edge/client";
 import { clientCredentials } from "mcp-edge/client/oauth";

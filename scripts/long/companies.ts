@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { number } from "./number.ts";
 
-/** Assertions of many companies, whose issuers and policies are stored and change. */
+/** Exchanges assertions of many companies, whose stored issuers and policies change meanwhile. */
 export function companies(command: (name: string) => Command): void {
   command("companies")
     .description("exchanges assertions of many companies while their policies change; none may speak for another")

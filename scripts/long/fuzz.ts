@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { number } from "./number.ts";
 
 /**
- * What must not happen: a status of 500 or above, an answer that takes longer than a second, an internal detail in an answer, a message
- * that no schema allows, memory that is not released.
+ * Fails on a status of 500 or above, a response that takes longer than a second, an internal detail in a response, a message that no
+ * schema allows, or memory that is not released.
  */
 export function fuzz(command: (name: string) => Command): void {
   command("fuzz")

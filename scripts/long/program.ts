@@ -49,7 +49,7 @@ export async function runLong(
     .configureOutput({
       writeOut: write,
       writeErr: write,
-      // Each name has one line.
+      // The line is wide enough that no entry of the help is wrapped.
       getOutHelpWidth: () => 160,
       getErrHelpWidth: () => 160,
       outputError: (text) => write(sentence(text)),
@@ -64,7 +64,7 @@ export async function runLong(
   }
 }
 
-/** Makes one sentence of an error of the parser, which may have two, and a suggestion on a line of its own. */
+/** Converts an error of the parser to one sentence. It may consist of two sentences, with a suggestion on a separate line. */
 function sentence(error: string): string {
   const [, problem = error, suggestion] = /^error: (.*?)\.?\n(?:\(Did (.*)\))?/s.exec(error) ?? [];
   const hint = suggestion ? `did ${suggestion}` : 'see "npm run long -- --help".';

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { number } from "./number.ts";
 
-/** What is compared: calls a second of `mcp-edge dev` and of `mcp-edge dev --no-record`, in turns, on the real wrangler. */
+/** Compares the calls per second of `mcp-edge dev` and `mcp-edge dev --no-record`, in turns, on the real wrangler. */
 export function recorderCost(command: (name: string) => Command): void {
   command("recorder-cost")
     .description("measures calls a second through the recorder of mcp-edge dev beside --no-record")
@@ -51,7 +51,7 @@ interface Caller {
   call(name: string): Promise<Response>;
 }
 
-/** Returns the calls a second of all clients together. */
+/** Returns the calls per second of all clients together. */
 async function measure(clients: readonly Caller[], ms: number): Promise<number> {
   const startedAtMs = performance.now();
   const counts = await Promise.all(

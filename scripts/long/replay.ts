@@ -43,9 +43,9 @@ const PLACES: Readonly<Record<string, Place>> = {
 const NAMES = Object.keys(PLACES);
 
 /**
- * Runs many random handlers that ask in the middle, and compares each with an uninterrupted run. Prints counts and seeds; for sessions
- * and tasks also how many cases were interrupted, and at how many points. A seed fixes the handlers and the points at which each loses
- * its object.
+ * Runs many random handlers that ask questions in the middle of a call, and compares each with an uninterrupted run. Prints counts and
+ * seeds; for sessions and tasks also how many cases were interrupted, and at how many points. A seed fixes the handlers and the points at
+ * which each loses its object.
  */
 export function replay(command: (name: string) => Command): void {
   command("replay")

@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import { number } from "./number.ts";
 
 /**
- * workerd keeps the memory of hibernated objects for others. The memory after all sessions have hibernated is therefore
- * what they took while awake. What hibernated sessions really take is the growth after all of them were awake once
- * more. On Cloudflare, objects are spread over many machines.
+ * workerd keeps the memory of hibernated objects for others. The memory after all sessions have hibernated is therefore the memory that
+ * they needed while awake. The memory that hibernated sessions need is the growth after all of them were awake once more. On Cloudflare,
+ * objects are spread over many machines.
  */
 export function scale(command: (name: string) => Command): void {
   command("scale")
@@ -57,7 +57,7 @@ async function printMemory(sessions: number, streams: number): Promise<void> {
 
 async function printFanOut(streams: number, wanted: number): Promise<void> {
   const { fanOutOf } = await import("../scale/fan-out.ts");
-  // Slightly more places than streams: objects are chosen at random.
+  // Slightly more capacity than streams, because objects are chosen at random.
   const streamsMax = Math.ceil((streams * 1.1) / wanted);
   const found = await fanOutOf({ streams, streamsMax, publications: 5 });
   const { objects, attachMs, attachCpuMs, medianMs, lastMs, cpuMs, sentMs, heard } = found;

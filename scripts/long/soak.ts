@@ -22,7 +22,7 @@ async function run({ minutes, clients: atOnce, seed }: Options): Promise<void> {
   const { soak } = await import("../soak/run.ts");
   console.log(`seed ${seed}, ${atOnce} clients at the same time, ${minutes} minutes`);
   const forMs = minutes * 60_000;
-  // A fifth of the time, so that the heap has its size before the first measurement.
+  // The warm-up takes a fifth of the time, so that the heap has reached its usual size before the first measurement.
   const found = await soak({ forMs, warmUpMs: Math.max(20_000, forMs / 5), atOnce, seed, report: console.log });
   for (const [what, times] of found.clients) console.log(`${String(times).padStart(8)} ${what}`);
   const { objects, rows, alarms } = found.left;

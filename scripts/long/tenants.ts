@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { number } from "./number.ts";
 
-/** What is compared: answers, progress, questions of both eras, tasks, stored events, rows, and cached results. */
+/** Compares responses, progress, questions of both eras, tasks, stored events, rows, and cached results. */
 export function tenants(command: (name: string) => Command): void {
   command("tenants")
     .description("interleaves sessions of many principals while objects are evicted; nothing may reach the wrong one")

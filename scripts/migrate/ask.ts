@@ -1,9 +1,9 @@
-/** Asks a server the same questions as any other one, and returns its results. */
+/** Sends the same requests to any server, and returns its results. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-/** The results by question. */
+/** The results, by request. */
 export type Answers = Record<string, unknown>;
 
 interface Json {
@@ -12,7 +12,7 @@ interface Json {
 
 type Send = (method: string, params: Json) => Promise<unknown>;
 
-/** How long a server has for one answer, in milliseconds. */
+/** How long a server may take to respond, in milliseconds. */
 const ANSWER_MS = 15_000;
 /** The version that all of the servers support. */
 const VERSION = "2025-11-25";
@@ -69,7 +69,7 @@ async function isListening(url: string): Promise<boolean> {
   }
 }
 
-/** Answers the questions of a server: the same for the old and the new one. */
+/** Answers a question of the server. The old and the new server get the same answer. */
 function reply({ method, params }: Json, folder: string): Json {
   const { requestedSchema } = (params ?? {}) as Json;
   switch (method) {
@@ -111,7 +111,7 @@ function stdioSender(child: ChildProcess, folder: string): Send {
   };
 }
 
-/** Asks a function from requests to responses. */
+/** Sends the requests to a function that returns responses. */
 export function askFetch(handle: (request: Request) => Promise<Response>, url: string): Promise<Answers> {
   let id = 0;
   let session: string | undefined;

@@ -1,7 +1,7 @@
 /** Compares the results of two servers. */
 import type { Answers } from "./ask.ts";
 
-/** Differences that the documents of the migration describe, and that are therefore not counted. */
+/** Removes the differences that the documents of the migration describe, because they are not counted. */
 export function normalize(key: string, answer: unknown): unknown {
   const text = JSON.stringify(answer ?? null, (name, value: unknown) => {
     if (name === "$schema" || name === "execution") return undefined;
@@ -16,7 +16,7 @@ export function normalize(key: string, answer: unknown): unknown {
   return isRefusal(value) ? "refused" : value;
 }
 
-/** Arguments and names that are refused: as an error of the request or as a result, with the text of each kit. */
+/** Whether a value is the refusal of arguments or of a name. The kits refuse with an error or with a result, and with different texts. */
 function isRefusal(value: unknown): boolean {
   const text = JSON.stringify(value);
   return /Input validation error|Invalid arguments for tool|Unknown tool|Tool no_such_tool|MCP error -32602|"code":-3260[12]/.test(

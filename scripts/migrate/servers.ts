@@ -9,17 +9,17 @@ export interface PublicServer {
   readonly folder: string;
   /** The file that starts the server. */
   readonly entry: string;
-  /** How it is asked: as a process over stdio or HTTP, or by calling the function `fetch` or `POST` that it exports. */
+  /** How requests reach it: as a process over stdio or HTTP, or by calling the function `fetch` or `POST` that it exports. */
   readonly run: "stdio" | "http" | "fetch" | "none";
   /** The port at which a process over HTTP listens. */
   readonly port?: number;
   /** Arguments of the process. */
   readonly args?: readonly string[];
-  /** Why it is not asked. */
+  /** The reason why no requests are sent to it. */
   readonly why?: string;
-  /** A folder that belongs to another server of the list. */
+  /** A folder to ignore, because it belongs to another server of the list. */
   readonly without?: string;
-  /** Other folders that the server imports, by package. */
+  /** Other folders that the server imports, by the name of the package. */
   readonly links?: Readonly<Record<string, string>>;
 }
 
@@ -45,7 +45,7 @@ const example = (name: string): PublicServer => ({
   links: { "@mcp-examples/shared": `${SDK}/shared` },
 });
 
-/** An example of the SDK v1, in a folder of its own, with the package instead of `../../` in its imports. */
+/** Returns an example of the SDK v1 in its own folder, whose imports of `../../` are replaced by imports of the package. */
 const exampleOfV1 = (
   name: string,
   how: Pick<PublicServer, "run" | "port" | "why"> = { run: "stdio" },
@@ -58,7 +58,7 @@ const exampleOfV1 = (
 /** An example that listens at its own port. */
 const overHttp = { run: "http", port: 3000 } as const;
 
-/** Not in the list: clients, Python, and servers of which the example is the part that has no counterpart, such as custom transports. */
+/** The list omits clients, servers in Python, and examples of features that have no counterpart, such as custom transports. */
 export const PUBLIC_SERVERS: readonly PublicServer[] = [
   demo("mcp-server-bearer-auth"),
   demo("mcp-slack-oauth"),

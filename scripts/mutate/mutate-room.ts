@@ -8,12 +8,12 @@ import { testsNear } from "../near.ts";
 import { ROOT } from "../tools.ts";
 import { ROOMS, type Room } from "./rooms.ts";
 
-/** What starts a process, or bundles the room, so that a mutant in this process is not noticed there. */
+/** Modules that start a process or bundle the room, so that a mutant in this process would not be noticed. */
 const OTHER_PROCESSES = ["test/cli/run.ts", "test/cli/pty.ts", "test/node/child.ts", "src/node/check-config.ts"];
-/** What starts workerd. The tests of the client run the client in this process, and only its servers there. */
+/** The module that starts workerd. Tests of the client use it only for servers, and run the client in this process. */
 const WORKERD = "test/harness/workerd.ts";
 
-/** How many test files run for a room, the nearest first. Those that are farther away start what the room is only a part of. */
+/** The maximum number of test files for a room, nearest first. More distant ones test programs of which the room is a small part. */
 const TESTS_MAX = 40;
 
 /** A mutant that no test has noticed. */
@@ -25,7 +25,7 @@ export interface Survivor {
   readonly replacement: string;
 }
 
-/** What the tests noticed of a room. */
+/** The mutants of a room, and how many of them the tests have noticed. */
 export interface RoomScore {
   readonly tests: number;
   readonly mutants: number;
@@ -70,7 +70,7 @@ export async function mutateRoom(room: Room, atOnce: number): Promise<RoomScore>
   };
 }
 
-/** Returns the tests that reach the room, and start nothing in which a mutant could not be switched on. */
+/** Returns the tests that reach the room, without those that start it where mutants cannot be switched on. */
 function testsOf(room: Room): readonly string[] {
   const isClient = ROOMS[room].startsWith("src/client/");
   const elsewhere = new Set(testsNear(ROOT, isClient ? OTHER_PROCESSES : [...OTHER_PROCESSES, WORKERD]).near);

@@ -7,7 +7,7 @@ import type { Generated } from "../../packages/openapi/src/project.ts";
 import type { Tool } from "../../packages/openapi/src/tools.ts";
 import { ROOT } from "../tools.ts";
 
-/** What the calls have shown. */
+/** The outcome of the calls. */
 export interface Called {
   /** The size of the list of tools, in bytes. */
   readonly listed: number;

@@ -55,7 +55,7 @@ export async function measure(folder: string, { only = "", keep }: Options): Pro
   return rows;
 }
 
-/** Returns the file with the description: the entry itself, or the file in its folders that begins like one. */
+/** Returns the file with the description: the entry itself, or the first file in its folders that begins like a description. */
 function findMain(entry: string): string {
   if (statSync(entry).isFile()) return entry;
   const files = readdirSync(entry, { recursive: true, encoding: "utf8" }).sort(

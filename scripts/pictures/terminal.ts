@@ -1,4 +1,4 @@
-/** What a program has written to a terminal, as a page in the look of the kit. */
+/** Renders the output of a program as a page that looks like a terminal, in the style of the kit. */
 import { BASE } from "../../src/look/style.ts";
 
 /** The styles of a terminal that the command line uses, by their codes. */
@@ -19,13 +19,13 @@ const PAGE_STYLE =
   "body{padding:1.5rem;background:var(--side)}pre{margin:0;padding:1.25rem 1.5rem;border:1px solid var(--line);border-radius:.75rem;" +
   "background:var(--back);font:.875rem/1.6 var(--mono);font-variant-ligatures:none;white-space:pre-wrap}.typed{color:var(--soft);user-select:none}.run{display:block;margin-top:1rem}.run:first-child{margin-top:0}";
 
-/** A command, and what it has written with escape sequences. */
+/** A command, and its output with escape sequences. */
 export interface Run {
   readonly typed: string;
   readonly output: string;
 }
 
-/** Returns a page that shows commands and what they have written. */
+/** Returns a page that shows commands and their output. */
 export function terminalPage(runs: readonly Run[]): string {
   const shown = runs.map(({ typed, output }) => {
     return `<span class="run"><span class="typed">$ </span>${escapeHtml(typed)}\n${toHtml(output.replaceAll("\r\n", "\n").trimEnd())}</span>`;

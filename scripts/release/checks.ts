@@ -1,4 +1,4 @@
-/** What must be true before a release is prepared, and before it is published. Each check returns what is wrong. */
+/** The conditions for preparing and for publishing a release. Each check returns what is wrong. */
 import { posix } from "node:path";
 import { findUnnumbered, type Layouts } from "../../test/releases/layouts.ts";
 import { havePassed } from "./passed.ts";

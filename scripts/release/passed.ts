@@ -1,4 +1,4 @@
-/** Which commit all tests have passed on. `npm run test:all` stores it in node_modules, which belongs to no commit. */
+/** Stores the commit on which all tests have passed. `npm run test:all` writes it to node_modules, which belongs to no commit. */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Repository } from "./repository.ts";

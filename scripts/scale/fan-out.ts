@@ -5,27 +5,27 @@ import { ROOT } from "../tools.ts";
 
 export interface FanOutOptions {
   readonly streams: number;
-  /** The most streams that one object takes. */
+  /** The maximum number of streams of one object. */
   readonly streamsMax: number;
   readonly publications: number;
 }
 
-/** Times are in milliseconds and include the client's work, in a process of its own on the same machine. */
+/** The measurements. Times are in milliseconds, and include the work of the client in a separate process on the same machine. */
 export interface FanOut {
-  /** Objects to which streams are connected, in the end. */
+  /** The number of objects to which streams are connected at the end. */
   readonly objects: number;
-  /** From the first request to the last acknowledgement. */
+  /** The time from the first request to the last acknowledgement. */
   readonly attachMs: number;
-  /** CPU of workerd for each stream that was opened, the objects' and the Worker's. */
+  /** The CPU time of workerd for each opened stream, in the objects and the Worker. */
   readonly attachCpuMs: number;
-  /** From the request that publishes to the notification of the median stream and of the last, for each publication. */
+  /** The time from each publication until the median stream and the last stream are notified. */
   readonly medianMs: readonly number[];
   readonly lastMs: readonly number[];
-  /** CPU of workerd for each stream and publication, the objects' and the Worker's. */
+  /** The CPU time of workerd for each stream and publication, in the objects and the Worker. */
   readonly cpuMs: number;
-  /** Until the objects had sent a notification to the Worker. One object computes for about this long. */
+  /** The time until the objects have sent a notification to the Worker. One object computes for about this long. */
   readonly sentMs: number;
-  /** Streams that received every notification. */
+  /** The number of streams that received every notification. */
   readonly heard: number;
 }
 
@@ -85,7 +85,7 @@ export async function fanOutOf({ streams, streamsMax, publications }: FanOutOpti
 async function attach(worker: TestWorker, streams: number, open: HttpStream[]): Promise<void> {
   const work = async () => {
     while (open.length < streams) {
-      // Takes its place before the first await.
+      // Reserves the index before the first await.
       const at = open.push(undefined as unknown as HttpStream) - 1;
       const stream = await openStream(worker.url("/mcp"), { body: LISTEN, headers: HEADERS });
       open[at] = stream;
@@ -107,7 +107,7 @@ async function publish(worker: TestWorker, open: readonly HttpStream[], number: 
   return (await Promise.all(all)).sort((a, b) => a - b);
 }
 
-/** CPU of workerd so far, in milliseconds. Not a number where the system does not tell. */
+/** Returns the CPU time of workerd so far, in milliseconds. NaN if the system does not report it. */
 function cpuOf({ pid }: TestWorker): number {
   try {
     const [user, system] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ").slice(11, 13) ?? [];

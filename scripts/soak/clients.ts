@@ -1,4 +1,4 @@
-/** The clients of a soak. Each does one thing that clients do, in one session or none, and then leaves or breaks. */
+/** The clients of a soak test. Each one performs a typical action, in one session or none, and then leaves or breaks its connection. */
 import { setTimeout as pause } from "node:timers/promises";
 import { type HttpStream, openStream } from "../../src/testing/http-stream.ts";
 import type { Random } from "../../test/chaos/random.ts";
@@ -8,13 +8,13 @@ const LEGACY = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
 const INFO = { name: "soak", version: "1.0.0" };
 const CAPABILITIES = { elicitation: {}, roots: {} };
 
-/** What a client needs: the server, and a source of decisions. */
+/** The server that a client uses, and the source of its random decisions. */
 export interface Soaked {
   readonly url: string;
   readonly random: Random;
 }
 
-/** An answer that no client may get. */
+/** Thrown for a response that no client may receive. */
 export class Unexpected extends Error {}
 
 type Client = (soaked: Soaked) => Promise<void>;
@@ -212,7 +212,7 @@ const sse: Readonly<Record<string, Client>> = {
   },
 };
 
-/** All clients, by what they do. */
+/** All clients, by the description of their action. */
 export const CLIENTS: ReadonlyMap<string, Client> = new Map([
   ...Object.entries(legacy).map(([what, client]): [string, Client] => [`legacy: ${what}`, client]),
   ...Object.entries(modern).map(([what, client]): [string, Client] => [`modern: ${what}`, client]),

@@ -3,7 +3,7 @@ import type { TestWorker } from "../../src/testing/index.ts";
 
 /** The isolate of the Worker under test, as the inspector lists it. */
 const ISOLATE = "core:user:worker";
-/** How often garbage is collected: finalizers of one collection release what the next one collects. */
+/** The number of garbage collections. Finalizers of one collection release objects that the next one collects. */
 const COLLECTIONS = 3;
 
 /**

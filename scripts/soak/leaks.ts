@@ -1,2 +1,2 @@
-/** What a soak looks for. Each can also be leaked on purpose, except descriptors, which a Worker cannot open. */
+/** The leaks that a soak test detects and can also cause on purpose. Leaked descriptors are only detected, because a Worker opens none. */
 export type Leak = "memory" | "rows" | "alarms";

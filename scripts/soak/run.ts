@@ -1,4 +1,4 @@
-/** Lets clients come and go for a while, and looks whether the server is back where it was afterwards. */
+/** Lets clients come and go for a while, and checks whether the server then returns to its initial state. */
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { choosePort } from "../../src/node/free-port.ts";
@@ -10,11 +10,11 @@ import { heapMib } from "./heap.ts";
 import type { Leak } from "./leaks.ts";
 
 export interface SoakOptions {
-  /** Milliseconds during which clients come, after the warm-up. */
+  /** How long clients come after the warm-up, in milliseconds. */
   readonly forMs: number;
-  /** Milliseconds of the same before the first measurement, in which caches and the heap grow to their size. */
+  /** How long clients come before the first measurement, in milliseconds, so that caches and the heap reach their usual size. */
   readonly warmUpMs: number;
-  /** Clients at the same time. */
+  /** The number of concurrent clients. */
   readonly atOnce: number;
   readonly seed: number;
   /** Makes the server leak on purpose. */
@@ -22,35 +22,35 @@ export interface SoakOptions {
   readonly report?: (line: string) => void;
 }
 
-/** What is measured while no client is connected and no object is in memory. */
+/** A measurement while no client is connected and no object is in memory. */
 export interface Level {
-  /** What objects of JavaScript use. */
+  /** The memory that JavaScript objects use, in MiB. */
   readonly heapMib: number;
-  /** The resident memory of workerd, which keeps what it needed at its busiest moment. */
+  /** The resident memory of workerd, in MiB. workerd keeps the memory that it needed at its busiest moment. */
   readonly memoryMib: number;
   readonly descriptors: number;
 }
 
 export interface Soak {
-  /** Clients that came after the warm-up, by what they did. */
+  /** The number of clients after the warm-up, by their action. */
   readonly clients: ReadonlyMap<string, number>;
   readonly before: Level;
   readonly after: Level;
-  /** What all objects store in the end. */
+  /** The data that all objects store at the end. */
   readonly left: { readonly objects: number; readonly rows: number; readonly alarms: number };
-  /** What is not back where it was, and answers that no client may get. Empty if all is well. */
+  /** Values that have not returned to their initial level, and responses that no client may receive. Empty if there are none. */
   readonly findings: readonly string[];
 }
 
-/** MiB by which the heap may differ: compiled code, and garbage that was not collected yet. */
+/** The tolerated growth of the heap, in MiB: compiled code, and garbage that was not collected yet. */
 const HEAP_MIB_MAX = 4;
-/** workerd keeps some connections to itself and to Node open. */
+/** The tolerated number of additional descriptors, because workerd keeps some connections to itself and to Node open. */
 const DESCRIPTORS_MAX = 16;
-/** Milliseconds after which every session has expired and every idle object has left memory: ten seconds after its last use. */
+/** The time after which every session has expired and every idle object has left memory, in milliseconds. Objects stay for ten seconds. */
 const SETTLE_MS = 16_000;
-/** Milliseconds in which the last alarms may run. */
+/** How long the last alarms may take, in milliseconds. */
 const ALARMS_MS = 60_000;
-/** Findings that are kept. */
+/** The maximum number of findings that are kept. */
 const FINDINGS_MAX = 20;
 
 export async function soak(options: SoakOptions): Promise<Soak> {
@@ -94,7 +94,7 @@ class Run {
     return { clients: this.#clients, before, after, left, findings: this.#findings };
   }
 
-  /** Each place is taken by one client after the other. */
+  /** Runs a fixed number of clients concurrently. Each client that ends is replaced by another one. */
   async #clientsFor(ms: number): Promise<void> {
     const untilMs = Date.now() + ms;
     const place = async () => {
@@ -128,7 +128,7 @@ class Run {
     return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
   }
 
-  /** Adds up what all objects store. An object whose alarm is about to run gets the time for it. */
+  /** Counts what all objects store. Waits for an object whose alarm is about to run. */
   async #left(): Promise<Soak["left"]> {
     const ids = await this.#worker.objects("McpObject");
     const untilMs = Date.now() + ALARMS_MS;

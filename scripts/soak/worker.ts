@@ -1,6 +1,6 @@
 /**
- * The Worker that soak.ts uses: both eras and HTTP+SSE, sessions that live for seconds. The variable `LEAK` makes it leak
- * on purpose, so that a test can show that the soak notifications.
+ * The Worker that soak.ts uses: both eras and HTTP+SSE, sessions that live for seconds. The variable `LEAK` makes it leak on purpose, so
+ * that a test can show that the soak test detects leaks.
  */
 import * as z from "zod";
 import { McpServer } from "../../src/core/index.ts";
@@ -17,7 +17,7 @@ interface Env {
 
 const server = new McpServer<Env>({ name: "soak", version: "1.0.0", onError: () => undefined });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-/** What a leaking server keeps. */
+/** The memory that a leaking server keeps. */
 const kept: Uint8Array[] = [];
 
 server.tool("plain", {}, (_, ctx) => {

@@ -23,7 +23,7 @@ export interface Job {
   readonly withSuite: boolean;
 }
 
-/** What became of a template. */
+/** The outcome of a template. */
 export interface Tried {
   readonly template: string;
   readonly major: number;
@@ -70,7 +70,7 @@ function endGroup(child: ChildProcess): void {
   try {
     process.kill(-(child.pid ?? 0), "SIGKILL");
   } catch {
-    // It has ended.
+    // The process has already ended.
   }
 }
 
@@ -120,11 +120,11 @@ export async function tryTemplate({
     check: () => here("npm", "run", "check"),
     test: () => here("npm", "test"),
     stdio: () => {
-      // The project's own Node, if it brings one.
+      // Uses the project's own Node, if it has one.
       const [brought, entry] = [join(project, "node_modules/.bin/node"), join(project, "src/stdio.ts")];
       return check("--", existsSync(brought) ? brought : node, entry);
     },
-    // What the suite sees is the same on every version, since workerd serves it.
+    // The official suite sees the same on every version of Node, because workerd serves the project.
     http: () => served(project, env, (url, ...args) => check(url, ...args, ...(withSuite ? [] : ["--no-suite"]))),
     deploy: async () => {
       const ran = await here("npx", "wrangler", "deploy", "--dry-run", "--outdir", "dist");

@@ -17,7 +17,7 @@ export interface Outcome {
   readonly checks: string;
 }
 
-/** The required scenarios of a version, a leg and a runtime. */
+/** The result for the required scenarios of a version, a leg (server or client), and a runtime. */
 export interface Score {
   readonly version: string;
   readonly leg: Leg;

@@ -34,7 +34,7 @@ export interface ListedScenario {
   readonly versions: readonly string[];
 }
 
-/** The versions that decide: the newest three. */
+/** The versions that determine the tier: the newest three. */
 export const VERSIONS = ["2026-07-28", "2025-11-25", "2025-06-18"] as const;
 /** Versions for which the suite has no requirement file: all scenarios that it lists for them count as required. */
 const WITHOUT_FILE: ReadonlySet<string> = new Set(["2025-06-18"]);

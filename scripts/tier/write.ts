@@ -6,11 +6,11 @@ import { RUNTIMES } from "./assess.ts";
 export interface Condition {
   readonly text: string;
   readonly isMet: boolean;
-  /** What shows it, or what is missing. */
+  /** The evidence for the condition, or what is missing. */
   readonly shownBy: string;
 }
 
-/** Everything that the report says. */
+/** The data of the report. */
 export interface Report {
   readonly date: string;
   readonly scores: readonly Score[];

@@ -31,7 +31,7 @@ import {
 import { type ClassifyHeaders, decodeHeaderValue } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** What reading and classification have found out about a POST. */
+/** The facts about a POST that reading and classifying it have determined. */
 export interface Contents {
   /** The messages in their order. Empty if the body cannot be read, or has more messages than a batch may have. */
   readonly messages: readonly ParsedMessage[];

@@ -216,7 +216,7 @@ export interface Admitted extends Arrived {
   readonly registry: Registry;
 }
 
-/** What differs between the paths that an endpoint serves. */
+/** The properties in which the paths of an endpoint differ. */
 export interface Route {
   /** The methods served, in the form of the Allow header. */
   readonly allow: string;

@@ -219,7 +219,7 @@ function wordsOf({ description = "" }: LockedTool): ReadonlySet<string> {
 /** The maximum number of characters of a description that are compared. @limit internal */
 const COMPARED_CHARS_MAX = 3_000;
 
-/** What to do with the items of two lists. */
+/** The functions that handle the items of two lists. */
 interface Handlers<T> {
   added(name: string, item: T): void;
   removed(name: string, item: T): void;

@@ -110,7 +110,7 @@ export interface Contract {
   readonly resourceTemplates: readonly LockedTemplate[];
 }
 
-/** What {@link createContract} reads: the complete lists of a server. A list that the server does not have may be missing. */
+/** The input of {@link createContract}: the complete lists of a server. A list that the server does not have may be missing. */
 export interface ServerLists {
   /** The name that the server reports. */
   readonly name?: string | undefined;

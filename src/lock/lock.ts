@@ -37,7 +37,7 @@ export interface LockOptions {
 
 /** Thrown when a tool was called that has changed since the contract was written. The call was not sent. */
 export class ToolChangedError extends ClientError {
-  /** What has changed. */
+  /** The changes of the tool. */
   readonly change: ToolChange;
 
   /** Created by the extension. @internal */

@@ -21,7 +21,7 @@ export function readPlainFile(path: string): Buffer {
 /** How long to wait before each further attempt to rename, in milliseconds: two seconds in all. */
 const WAITS_MS = [10, 40, 150, 300, 500, 1_000];
 
-/** What tests replace. */
+/** The functions that tests replace. */
 export interface Renaming {
   readonly platform?: string;
   readonly rename?: (from: string, to: string) => void;

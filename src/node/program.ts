@@ -1,6 +1,6 @@
 /**
  * Starts programs by their names, on every operating system. On Windows, `npm`, `npx` and programs that npm has installed are batch
- * files, which only cmd.exe runs, and which a process that ends does not take along.
+ * files, which only cmd.exe can run, and which continue to run when the process that started them has ended.
  *
  * @module
  */
@@ -71,7 +71,7 @@ function isFileHere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Names of variables have no case on Windows, but the keys of a copied environment have one. */
+/** Returns a variable. Names are case-insensitive on Windows, but the keys of a copied environment are not. */
 function variableOf(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   const key = Object.keys(env).find((each) => each.toUpperCase() === name);
   return key === undefined ? undefined : env[key];

@@ -1,5 +1,5 @@
 /**
- * What a person would try first: one example for each thing that the kit does, named for what it shows.
+ * The examples to try first: one for each feature of the kit, named after what it shows.
  *
  * @module
  */

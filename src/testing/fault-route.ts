@@ -8,7 +8,7 @@ import { moveClock } from "./clock.ts";
 import { CONTROL } from "./names.ts";
 import { type Control, control } from "./worker-side.ts";
 
-/** The header with the secret of this run, without which a request is one for the Worker. */
+/** The header with the secret of this run. Requests without it are passed to the Worker. */
 export const FAULT_HEADER = "mcp-edge-fault";
 
 /** A command of `mcp-edge dev`. */
@@ -16,7 +16,7 @@ export type FaultCommand =
   | { readonly kind: "abort" | "alarm" | "due"; readonly object: string }
   | { readonly kind: "clock"; readonly ms: number };
 
-/** What came of a command. */
+/** The outcome of a command. */
 export interface FaultAnswer {
   readonly done: boolean;
   /** The message of an exception. */
@@ -68,7 +68,7 @@ async function answer(request: Request, env: object, ctx: ExecutionContext): Pro
     return Response.json({ done: await run(command, env, ctx) } satisfies FaultAnswer);
   } catch (error) {
     const failed = error instanceof Error ? error.message : String(error);
-    // An object that is aborted answers no call, and neither this one.
+    // An aborted object does not respond to any call, including this one.
     return Response.json({ done: command.kind === "abort" && failed.includes(ABORTED), failed } satisfies FaultAnswer);
   }
 }
@@ -93,7 +93,7 @@ function findObject(id: string, env: object, ctx: ExecutionContext): Stub | unde
     try {
       return namespace.get(namespace.idFromString(id)) as unknown as Stub;
     } catch {
-      // The id of another namespace.
+      // The id belongs to another namespace.
     }
   }
   return undefined;

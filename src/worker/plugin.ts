@@ -66,7 +66,7 @@ export interface PluginEndpoint {
   refused(refused: RefusedRequest): void;
 }
 
-/** What a plugin adds to an endpoint. */
+/** The contributions of a plugin to an endpoint. */
 export interface Contribution<Env = unknown> {
   /** Returns the principal of a request, or refuses the request. At most one plugin of an endpoint can have this hook. */
   readonly authenticate?: AuthHook<Env> | undefined;
@@ -113,7 +113,7 @@ export interface EndpointServices extends PluginEndpoint {
   readonly deliver: Deliver | undefined;
 }
 
-/** What the plugins of the kit add to an endpoint, in addition to what every plugin can add. */
+/** The contributions of a plugin of the kit, in addition to those of every plugin. */
 export interface KitContribution<Env = unknown> extends Contribution<Env>, Omit<AddedServices, "hooks"> {
   /** The roles that the plugin adds to the objects of the endpoint. */
   readonly roles?: readonly ObjectRole<unknown>[] | undefined;
@@ -154,7 +154,7 @@ export interface AuthPlugin<Env, Classes = unknown> extends Plugin<Env, Classes>
 }
 
 /**
- * What the option `use` accepts: a plugin, a part of the kit such as `durable()`, or Hono middleware that every request
- * passes first.
+ * The values that the option `use` accepts: a plugin, a part of the kit such as `durable()`, or Hono middleware that every request passes
+ * first.
  */
 export type Use<Env> = Plugin<Env> | Part<Env> | MiddlewareHandler<HonoEnv<Env>>;

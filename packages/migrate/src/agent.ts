@@ -1,5 +1,5 @@
 /**
- * Classes of `McpAgent`: the server and what `init()` defines move out of the class, and an app of `edge()` takes its place.
+ * Subclasses of `McpAgent`: the server and what `init()` defines move out of the class, and an app of `edge()` takes its place.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { dedent, freeName } from "./names.ts";
 import { propsPlugin } from "./props.ts";
 import { rangeOf, type Unit } from "./unit.ts";
 
-/** Finds the classes of `McpAgent`, and migrates those that can be. */
+/** Finds the subclasses of `McpAgent`, and migrates those that can be migrated. */
 export function migrateAgents(migration: Migration, unit: Unit): void {
   for (const declaration of unit.file.getClasses()) {
     if (isAgent(declaration)) migrateAgent(migration, unit, declaration);
@@ -47,7 +47,7 @@ interface Agent {
   readonly props: string | undefined;
 }
 
-/** Members of the base class that this kit has in the context of handlers. */
+/** Members of the base class that handlers of this kit find in their context. */
 const IN_CONTEXT = new Set(["env", "props"]);
 
 function readAgent(declaration: ClassDeclaration): Agent {
@@ -153,7 +153,7 @@ function writeServer(migration: Migration, unit: Unit, agent: Agent, isPlain: bo
   };
 }
 
-/** The member of the class is not a use of the name in the module. */
+/** Returns a name for the server. A class member named `server` is no conflict, because it is not a name of the module. */
 function serverName(unit: Unit): string {
   const isDeclared =
     unit.file.getVariableDeclaration("server") !== undefined || unit.file.getFunction("server") !== undefined;
@@ -191,7 +191,7 @@ function memberText(unit: Unit, agent: Agent, name: string): string {
   return Node.isGetAccessorDeclaration(member) ? `${local}()` : local;
 }
 
-/** The parameter for the bindings or the props. Code in the class may declare its own variables with these names. */
+/** Returns the name of the parameter for the bindings or the props, which must differ from variables that the class declares. */
 function parameterName({ declaration }: Agent, name: string): string {
   const isDeclared = (node: Node) =>
     (Node.isVariableDeclaration(node) || Node.isParameterDeclaration(node) || Node.isBindingElement(node)) &&
@@ -200,7 +200,7 @@ function parameterName({ declaration }: Agent, name: string): string {
   return name === "env" ? "bindings" : "claims";
 }
 
-/** A member whose name is also the name of something in the module gets another one. */
+/** Returns the name of the variable for a class member: a different one if the module already uses the member's name. */
 function localName(unit: Unit, { declaration }: Agent, name: string): string {
   const isTaken = unit.file
     .getDescendantsOfKind(SyntaxKind.Identifier)

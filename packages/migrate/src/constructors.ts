@@ -8,15 +8,15 @@ import type { Migration } from "./context.ts";
 import type { Nested } from "./edits.ts";
 import { rangeOf, type Unit, unwrap } from "./unit.ts";
 
-/** Options of the old kits that are options here. */
+/** Options of the old kits that this kit also has. */
 const KEPT = new Set(["instructions"]);
 /** Capabilities that this kit derives from the definitions. */
 const DERIVED = new Set(["tools", "prompts", "resources", "logging", "completions"]);
 
-/** What other steps add to the options of a server. */
+/** The options that other steps add, as text, by the expression that creates the server. */
 export type AddedOptions = Map<Node, string[]>;
 
-/** Merges the two arguments into one. `env` is the name of the type of the bindings. */
+/** Merges the two arguments of the constructor into one. `env` is the name of the type of the bindings. */
 export function migrateConstructor(
   migration: Migration,
   unit: Unit,
@@ -32,7 +32,7 @@ export function migrateConstructor(
   if (options && Node.isObjectLiteralExpression(literal)) {
     for (const property of literal.getProperties()) {
       if (Node.isSpreadAssignment(property)) {
-        unit.todo(created, "The options of this server are not written in place, so they were dropped.");
+        unit.todo(created, "The options of this server are not an object literal, so they were dropped.");
         continue;
       }
       const name = property.getName();
@@ -46,7 +46,7 @@ export function migrateConstructor(
         unit.todo(created, `The option ${name} has no counterpart.`);
     }
   } else if (options) {
-    unit.todo(created, "The options of this server are not written in place, so they were dropped.");
+    unit.todo(created, "The options of this server are not an object literal, so they were dropped.");
   }
   if (env !== undefined && created.getTypeArguments().length === 0)
     unit.edits.insert(created.getExpression().getEnd(), `<${env}>`);

@@ -1,5 +1,5 @@
 /**
- * What the steps of a migration share.
+ * The state that the steps of a migration share.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export class Migration {
   readonly units = new Map<SourceFile, Unit>();
   readonly plans = new Plans();
   readonly topics = new Set<Topic>();
-  /** Classes of `McpAgent` that became apps, with the class of their objects. */
+  /** Subclasses of `McpAgent` that became apps, each with its app and the name of its Durable Object class. */
   readonly agents = new Map<string, { readonly app: string; readonly className: string }>();
   /** Handlers of subscriptions, which become options of their server. */
   readonly subscriptions: { readonly created: Node; readonly option: string; readonly handler: Node }[] = [];

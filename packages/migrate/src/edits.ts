@@ -48,7 +48,7 @@ export class Edits {
     this.replace({ start: at, end: at }, text);
   }
 
-  /** Runs a change once, however often it is requested under the same name. */
+  /** Makes a change, unless a change was already made under the same name. */
   once(name: string, change: () => void): void {
     if (this.#marks.has(name)) return;
     this.#marks.add(name);
@@ -106,7 +106,7 @@ function covers(outer: Range, inner: Range): boolean {
   return outer.start <= inner.start && outer.end >= inner.end && outer.end - outer.start > inner.end - inner.start;
 }
 
-/** Of two replacements of the same range, the later one applies. */
+/** Whether `other` replaces the same range as `edit` and was added later, so that it applies instead. */
 function isSameButLater(other: Edit, edit: Edit): boolean {
   return other.start === edit.start && other.end === edit.end && edit.end > edit.start && other.order > edit.order;
 }

@@ -51,7 +51,7 @@ function creates(migration: Migration, classes: readonly string[]): boolean {
   );
 }
 
-/** With HTTP on Node, one server serves all clients, so it ends with the process. */
+/** Migrates `onclose` for HTTP on Node, where one server serves all clients and therefore closes only when the process ends. */
 function migrateClose(migration: Migration, unit: Unit, assignment: BinaryExpression): boolean {
   const handler = asFunction(unwrap(assignment.getRight()));
   if (!handler || handler.isAsync() || handler.getParameters().length > 0) return false;
@@ -61,8 +61,8 @@ function migrateClose(migration: Migration, unit: Unit, assignment: BinaryExpres
 }
 
 /**
- * On stdio, a server has one client, so the function can run before the first call. Over HTTP, there is no place for it, because
- * requests of modern clients do not belong to a connection.
+ * Migrates `oninitialized`. On stdio, a server has one client, so the function can run before the first call. Over HTTP, it has no
+ * equivalent, because requests of modern clients do not belong to a connection.
  */
 function migrateInitialized(migration: Migration, unit: Unit, assignment: BinaryExpression): boolean {
   const handler = asFunction(unwrap(assignment.getRight()));
@@ -105,7 +105,7 @@ function migrateInitialized(migration: Migration, unit: Unit, assignment: Binary
   return true;
 }
 
-/** Whether a handler can wait for something before its own code. */
+/** Whether a handler can await something before its own code. */
 function canWait(migration: Migration, { handler }: Plan): boolean {
   const body = handler.getBody();
   return body !== undefined && migration.plans.hasContext(body) && (handler.isAsync() || !handler.getReturnTypeNode());

@@ -10,10 +10,10 @@ import { usesOf } from "./scopes.ts";
 import { asFunction, followName, isFunction, rangeOf, type Unit, unwrap } from "./unit.ts";
 import { migrateAuth } from "./uses.ts";
 
-/** The maximum number of functions through which the facts of a request are passed on. */
+/** The maximum depth of calls through which the argument of the function is followed. */
 const DEPTH_MAX = 4;
 
-/** Writes the server instead of the function that creates it. A function that uses its argument in another way has a note. */
+/** Replaces a function that creates a server with the server. Leaves a note if the function uses its argument in an unsupported way. */
 export function replaceSource(migration: Migration, unit: Unit, source: Node): void {
   const value = followName(source);
   if (!isFunction(value)) return;
@@ -38,8 +38,8 @@ export function replaceSource(migration: Migration, unit: Unit, source: Node): v
 }
 
 /**
- * Whether every use of the parameter can be read from the context of a handler. Adds the steps that rewrite the uses and remove the
- * parameter, with the arguments for it.
+ * Whether every use of the parameter can be replaced by the context of a handler. Adds the steps that rewrite these uses, and that remove
+ * the parameter with its arguments.
  */
 function readsFacts(migration: Migration, parameter: ParameterDeclaration, steps: (() => void)[], depth = 0): boolean {
   const owner = parameter.getParent();

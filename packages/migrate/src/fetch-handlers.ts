@@ -61,7 +61,7 @@ function migrateServeStdio(migration: Migration, unit: Unit, call: CallExpressio
   if (source) replaceSource(migration, unit, source);
 }
 
-/** The app with checks of hosts: the endpoint has its own. */
+/** Replaces an app that checks hosts, because the endpoint has its own checks. */
 function replaceApp(unit: Unit, call: CallExpression): void {
   unit.need("hono", "Hono");
   unit.replace(call, "new Hono()");
@@ -117,7 +117,7 @@ function nameServer(unit: Unit, call: CallExpression, source: Node): string | un
   if (isTyped) unit.need("mcp-edge", "type McpServer");
   const { newline } = unit;
   const indent = unit.indentAt(statement.getStart());
-  // The type is written, because the function that creates the server may refer to it.
+  // The type is explicit, because the function that creates the server may refer to the variable.
   unit.edits.replace(
     { start: statement.getStart(), end: statement.getStart() },
     (nested) => `const ${name}${isTyped ? ": McpServer" : ""} = ${nested(rangeOf(source))};${newline}${indent}`,
@@ -133,7 +133,7 @@ function notifyCall(use: Node): PropertyAccessExpression | undefined {
   return Node.isPropertyAccessExpression(method) && NOTIFIES.has(method.getName()) ? method : undefined;
 }
 
-/** The bindings are an object for Hono. */
+/** Adds a type assertion to bindings of an unknown type, because Hono expects an object. */
 function typeBindings(unit: Unit, given: Node): void {
   const type = given.getType();
   if ((type.isUnknown() || type.isAny()) && !/\.[cm]?jsx?$/.test(unit.path))
@@ -146,7 +146,7 @@ function pathMembers(path: Node | string, nested: Nested): string[] {
   return /^["'`]\/mcp["'`]$/.test(text) ? [] : [`path: ${text}`];
 }
 
-/** Writes the plugin that passes on the props of the user before the statement of the handler. Returns its text in `use`. */
+/** Inserts the plugin that passes on the props of the user before the statement of the handler. Returns its entry for the option `use`. */
 function writePlugin(migration: Migration, unit: Unit, call: CallExpression): string {
   const { before, use } = propsPlugin(migration, unit, { hasProvider: hasOAuthProvider(migration), env: "unknown" });
   const statement = topStatement(call);

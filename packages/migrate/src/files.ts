@@ -33,12 +33,12 @@ const DEPTH_MAX = 20;
 const READ = /\.[cm]?[jt]sx?$|(^|\/)(package\.json|wrangler\.(jsonc?|toml))$/;
 const SKIPPED = /(^|\/)(node_modules|\.git|dist|build|\.wrangler|\.next|coverage)\//;
 
-/** Thrown for a folder that cannot be migrated. Its message is shown. */
+/** Thrown for a folder that cannot be migrated. The message is shown to the user. */
 export class FolderError extends Error {
   override readonly name = "FolderError";
 }
 
-/** What was read. */
+/** The files of a project that were read. */
 export interface Project {
   /** The folder, without symbolic links in its path. */
   readonly folder: string;
@@ -79,7 +79,7 @@ function realFolder(given: string): string {
     const folder = realpathSync(given);
     if (lstatSync(folder).isDirectory()) return folder;
   } catch {
-    // A path that does not exist is reported like a file.
+    // A path that does not exist gets the same error as a file.
   }
   throw new FolderError(`${given} is not a folder.`);
 }

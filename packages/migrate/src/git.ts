@@ -1,6 +1,6 @@
 /**
- * What git says about a folder. The configuration of a repository can name programs, so those that these commands could run are turned
- * off.
+ * Asks git about a folder. The configuration of a repository can name programs, so every setting through which these commands could run
+ * one is turned off.
  *
  * @module
  */

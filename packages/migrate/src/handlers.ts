@@ -10,7 +10,7 @@ import { rangeOf } from "./unit.ts";
 /** A function with parameters. */
 export type Handler = ArrowFunction | FunctionExpression | MethodDeclaration;
 
-/** What calls a handler. The number of parameters before the context depends on it. */
+/** The kind of a handler, which determines the parameters before the context. */
 export type HandlerKind = "tool" | "prompt" | "resource" | "template" | "roots";
 
 const BEFORE_CONTEXT: Readonly<Record<HandlerKind, readonly string[]>> = {
@@ -21,12 +21,12 @@ const BEFORE_CONTEXT: Readonly<Record<HandlerKind, readonly string[]>> = {
   roots: [],
 };
 
-/** The parameters of a handler, as they will be. */
+/** The planned parameters of a handler. */
 export interface Plan {
   readonly unit: Unit;
   readonly handler: Handler;
   readonly kind: HandlerKind;
-  /** Whether the old kit did not pass arguments, so that its first parameter is the context. */
+  /** Whether the old kit passed only the context, because the definition has no arguments. */
   readonly lacksArguments: boolean;
   needsContext: boolean;
 }
@@ -35,7 +35,7 @@ export interface Plan {
 export class Plans {
   readonly #plans = new Map<Node, Plan>();
 
-  /** Adds a handler that is written in place. */
+  /** Adds the plan of a handler that is defined inline. */
   add(plan: Plan): void {
     this.#plans.set(plan.handler, plan);
   }

@@ -1,5 +1,5 @@
 /**
- * Imports: what is still used of the old kits, and what the new code needs.
+ * Imports: keeps those of the old kits that are still used, and adds those that the new code needs.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { type Identifier, type ImportDeclaration, Node, SyntaxKind } from "ts-mo
 import { CLIENT_MODULE, kitOf } from "./old-kits.ts";
 import type { Unit } from "./unit.ts";
 
-/** What replaces the names of the old kits: the module and the name. */
+/** The replacements for names of the old kits: the module and the name. */
 const REPLACED: Readonly<Record<string, readonly [module: string, name: string]>> = {
   McpServer: ["mcp-edge", "McpServer"],
   Server: ["mcp-edge", "McpServer"],
@@ -25,7 +25,7 @@ const REPLACED: Readonly<Record<string, readonly [module: string, name: string]>
   InputRequiredResult: ["mcp-edge", "type InputRequired"],
 };
 
-/** Types that have the same name here. */
+/** Types of the old kits that have the same name in this kit. */
 const SAME_TYPES =
   "Annotations AudioContent BlobResourceContents ClientCapabilities ContentBlock ElicitResult EmbeddedResource Icon ImageContent Implementation LoggingLevel PromptArgument PromptMessage RequestId ResourceLink Root TextContent TextResourceContents ToolAnnotations";
 const SAME: ReadonlySet<string> = new Set(SAME_TYPES.split(" "));
@@ -38,7 +38,7 @@ export function replacementOf(imported: string): readonly [module: string, name:
 
 const bare = (name: string) => name.replace(/^type /, "");
 
-/** Renames what has another name here, removes what is no longer used of the old kits, and adds what the new code needs. */
+/** Renames imports that have another name in this kit, removes unused imports of the old kits, and adds the imports of the new code. */
 export function writeImports(unit: Unit): void {
   const old = unit.file
     .getImportDeclarations()
@@ -61,9 +61,9 @@ export function writeImports(unit: Unit): void {
   unit.edits.insert(at?.getStart() ?? 0, text + (isReplaced ? "" : unit.newline));
 }
 
-/** Removes the other imports of which nothing is used any longer, because the code that used them was removed. */
+/** Removes other imports that have become unused because the code that used them was removed. */
 function removeUnused(unit: Unit, isLive: (node: Node) => boolean): void {
-  // Types are also written by name into new code.
+  // The new code also contains names of types, so its text is searched.
   const code = unit.edits.apply().text.replaceAll(/^import [^;]*;/gm, "");
   const isWritten = (name: Node) => new RegExp(`\\b${name.getText().replaceAll("$", "\\$")}\\b`).test(code);
   for (const declaration of unit.file.getImportDeclarations()) {

@@ -10,7 +10,7 @@ import { memberOf } from "./object-parts.ts";
 import { isIndependentOf, originOf, topStatement } from "./scopes.ts";
 import { asFunction, oldClass, rangeOf, type Unit, unwrap } from "./unit.ts";
 
-/** Options that a handler becomes. */
+/** Adds the option that replaces a request handler. */
 export type AddOption = (server: Node, option: string) => void;
 
 const METHODS: Readonly<Record<string, string>> = {
@@ -154,7 +154,7 @@ function migratePrompts(migration: Migration, list: Found | undefined, get: Foun
   fixRequestType(unit, get.handler, "{ params: { name: string; arguments?: Record<string, any> } }");
 }
 
-/** `resources/list` and `resources/read` are a provider. Templates are listed only if they are definitions. */
+/** Migrates `resources/list` and `resources/read` to a provider. A template is listed only if it is defined by itself. */
 function migrateProvider(migration: Migration, found: ReadonlyMap<string, Found>): void {
   const list = found.get("resources/list");
   const read = found.get("resources/read");
@@ -201,7 +201,7 @@ function migrateSubscriptions(
   if (!created || owner !== unit || !isMovable) {
     unit.commentOut(
       call,
-      `Subscriptions are served by the kit: use the option ${option} of new McpServer() to hear of them.`,
+      `Subscriptions are served by the kit. To be notified of them, use the option ${option} of new McpServer().`,
     );
     return;
   }
@@ -245,7 +245,7 @@ function addHandler(migration: Migration, { unit, handler }: Found, _filler: str
   if (inner) migration.plans.add({ unit, handler: inner, kind: "tool", lacksArguments: false, needsContext: false });
 }
 
-/** Whether the context is passed to a handler. Known only when all steps have run, because they can add the parameter. */
+/** Whether a handler takes the context. This is known only after all steps, because they can add the parameter. */
 function takesContext(migration: Migration, handler: Node): boolean {
   const inner = asFunction(unwrap(handler));
   return (inner?.getParameters().length ?? 0) > 1 || (inner !== undefined && migration.plans.needsContext(inner));

@@ -75,7 +75,7 @@ function migrateFiles(files: readonly TextFile[]): Outcome {
   try {
     return migrate(files, readVersion());
   } catch (error) {
-    // The stack of the type checker is used up.
+    // The type checker has exhausted the stack.
     if (error instanceof RangeError) throw new FolderError("A file is nested too deeply. Name a smaller folder.");
     throw error;
   }

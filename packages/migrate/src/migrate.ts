@@ -125,7 +125,7 @@ function addUnits(migration: Migration, files: readonly TextFile[]): { path: str
       continue;
     }
     const { file } = unit;
-    // The parser keeps what it found wrong in a member that its types do not declare.
+    // The parser stores syntax errors in a member that its types do not declare.
     const { parseDiagnostics = [] } = file.compilerNode as { readonly parseDiagnostics?: readonly unknown[] };
     const isInvalid = parseDiagnostics.length > 0;
     if (TEST.test(path)) {

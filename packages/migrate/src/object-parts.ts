@@ -6,7 +6,7 @@
 import { Node, type ObjectLiteralExpression } from "ts-morph";
 import { unwrap } from "./unit.ts";
 
-/** Returns the value of a member; undefined if there is none, or if it is not written in place. */
+/** Returns the value of a member; undefined if there is none, or if it is not an inline value. */
 export function memberOf(literal: Node | undefined, name: string): Node | undefined {
   const object = unwrap(literal);
   if (!Node.isObjectLiteralExpression(object)) return undefined;

@@ -5,7 +5,7 @@
  */
 import { kitOf } from "./old-kits.ts";
 
-/** What the code of the project imports. */
+/** The imports of the project's code. */
 export interface Imports {
   /** The modules that the code imports after the migration. */
   readonly modules: readonly string[];

@@ -9,7 +9,7 @@ import { freeName } from "./names.ts";
 import { usesOf } from "./scopes.ts";
 import type { Unit } from "./unit.ts";
 
-/** What a plugin depends on. */
+/** The facts about the project on which the plugin depends. */
 interface PropsSource {
   /** Whether the project has an `OAuthProvider`, which stores the props with each token. */
   readonly hasProvider: boolean;
@@ -47,7 +47,7 @@ export function propsPlugin(
 
 const isTyped = (unit: Unit) => !/\.[cm]?jsx?$/.test(unit.path);
 
-/** The lines of a plugin for a Worker that sets `ctx.props` itself. Props have no user id, so their hash binds sessions to them. */
+/** Returns the code of a plugin for a Worker that sets `ctx.props` itself. Props have no user id, so sessions are bound to their hash. */
 function authenticateLines(name: string, env: string, props: string): string[] {
   return [
     "// The Worker has authenticated the request and set the props, which become the claims of the principal. Sessions are bound to the subject.",

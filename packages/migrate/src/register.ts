@@ -17,7 +17,7 @@ export interface MethodCall {
   readonly callee: PropertyAccessExpression;
 }
 
-/** What distinguishes tools from prompts. */
+/** The differences between tools and prompts. */
 const KINDS = {
   tool: { schemas: { inputSchema: "input", outputSchema: "output" }, input: "inputSchema", isPrompt: false },
   prompt: { schemas: { argsSchema: "arguments" }, input: "argsSchema", isPrompt: true },
@@ -25,7 +25,7 @@ const KINDS = {
 
 type DefinedKind = keyof typeof KINDS;
 
-/** Members that this kit does not have. */
+/** Options of the old kits that this kit does not have. */
 const DROPPED = new Set(["execution"]);
 
 /** Migrates `registerTool(name, config, callback)` or `registerPrompt(...)`. */
@@ -37,7 +37,7 @@ export function migrateRegistered(migration: Migration, { unit, call, callee }: 
     return;
   }
   if (!Node.isObjectLiteralExpression(literal) || hasSpread(literal)) {
-    unit.commentOut(call, `The options of this ${kind} are not written in place, so they were not converted.`);
+    unit.commentOut(call, `The options of this ${kind} are not an object literal, so they were not converted.`);
     return;
   }
   const owner = migration.unitOf(literal) ?? unit;
@@ -103,7 +103,7 @@ export function removeProperty(unit: Unit, property: Node): void {
   unit.edits.replace({ start, end: end + (comma?.[0].length ?? 0) }, "");
 }
 
-/** A registered definition is an object with methods in the old kits; here, the server is returned. */
+/** Leaves a note if the result is used: the old kits return an object with methods, and this kit returns the server. */
 function checkResult(unit: Unit, call: CallExpression): void {
   const parent = call.getParent();
   if (Node.isExpressionStatement(parent) || Node.isArrowFunction(parent) || Node.isVoidExpression(parent)) return;

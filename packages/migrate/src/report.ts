@@ -1,5 +1,5 @@
 /**
- * The report at the end: what is left to do, and what behaves differently for what was found in the project.
+ * The report at the end: what is left to do, and which differences in behaviour affect the project.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { Outcome } from "./migrate.ts";
 import { clean, type Paint } from "./terminal.ts";
 import type { Topic } from "./unit.ts";
 
-/** What behaves differently, by topic. */
+/** The differences in behaviour, by topic. */
 const DIFFERENCES: Readonly<Record<Topic, string>> = {
   sessions:
     "Session ids have another form, and sessions of the old server end: clients open new ones by themselves. Handlers have no session id.",

@@ -24,7 +24,7 @@ export function migrateResource(migration: Migration, { unit, call, callee }: Me
   }
   const template = oldClass(uri) === "template" ? followName(uri) : undefined;
   if (oldClass(uri) === "template" && !Node.isNewExpression(template)) {
-    unit.commentOut(call, "This resource template is not written in place, so it was not converted.");
+    unit.commentOut(call, "This resource template is not created inline, so it was not converted.");
     return;
   }
   const parts = Node.isNewExpression(template) ? readTemplate(template.getArguments()) : undefined;
@@ -43,7 +43,7 @@ export function migrateResource(migration: Migration, { unit, call, callee }: Me
   if (list) addProvider(unit, call, callee.getExpression(), list);
 }
 
-/** The members of the options, to be placed after the name. */
+/** Returns the members of the options, to be placed after the name. */
 function metadataText(metadata: Node | undefined, nested: Nested): string {
   if (!metadata) return "";
   const literal = unwrap(metadata);
@@ -102,7 +102,7 @@ function completeText(literal: ObjectLiteralExpression, nested: Nested): string 
   return `, complete: { ${members.join(", ")} }`;
 }
 
-/** The list of a template becomes the list of the provider of the server, of which there is one. */
+/** Moves the list function of a template to the provider of the server, which can have only one. */
 function addProvider(unit: Unit, call: Node, server: Node, list: Node): void {
   const mark = `provider ${server.getText()}`;
   let isFirst = false;

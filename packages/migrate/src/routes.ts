@@ -1,5 +1,5 @@
 /**
- * How a program serves its server over HTTP: with routes of Express or Hono that create transports.
+ * Migrates servers that are served over HTTP by routes of Express or Hono that create transports.
  *
  * @module
  */
@@ -18,18 +18,18 @@ const TRANSPORTS = new Set(["http", "webHttp", "sse"]);
 /** A call that adds a route or middleware to an app. */
 export interface Route {
   readonly call: CallExpression;
-  /** The app, as it is written. */
+  /** The expression for the app. */
   readonly app: Node;
   readonly isHono: boolean;
   readonly path: string;
   readonly method: string;
-  /** The function of the route, in place or by its name. */
+  /** The function of the route, inline or by its name. */
   readonly handler: Node | undefined;
 }
 
 /** An app and its routes. */
 export interface RoutedApp {
-  /** The app, as it is written. */
+  /** The expression for the app. */
   readonly app: Node;
   readonly routes: readonly Route[];
   /** The routes of the endpoint. */
@@ -167,7 +167,7 @@ function isListen(call: CallExpression, app: string | undefined): boolean {
   return callee.getText() === "serve" && memberOf(call.getArguments()[0], "fetch")?.getText() === `${app}.fetch`;
 }
 
-/** The server that the routes connect: the name of a function that creates it, or of the server itself. */
+/** Returns the server that the routes connect: its name, or the name of the function that creates it. */
 function findServer(unit: Unit, created: readonly Node[]): string | undefined {
   for (const transport of created) {
     const scope = transport.getFirstAncestor((each) => isFunction(each)) ?? unit.file;
@@ -189,7 +189,7 @@ function findServer(unit: Unit, created: readonly Node[]): string | undefined {
   return undefined;
 }
 
-/** A function that creates a server is called for each request, unless it starts something that lasts as long as the server. */
+/** Returns the function that creates a server, or its call if the function starts something that lasts as long as the server. */
 function factoryText(call: CallExpression): string {
   const isLasting = /\.onclose\s*=|\bsetInterval\(/.test(followName(call.getExpression())?.getText() ?? "");
   if (isLasting) return call.getText();
@@ -219,7 +219,7 @@ function removeHandlers(unit: Unit, routes: readonly Route[]): void {
   }
 }
 
-/** Removes the app, the table of transports, and what ends them, from the blocks around the app. */
+/** Removes the app, the table of transports, and the code that closes them, from the blocks around the app. */
 function removeUnused(unit: Unit, app: Node, removesApp: boolean): void {
   for (const statement of statementsAround(app)) {
     if (Node.isVariableStatement(statement)) {
@@ -234,7 +234,7 @@ function removeUnused(unit: Unit, app: Node, removesApp: boolean): void {
   }
 }
 
-/** The statements of the module, and those of the function in which the app is created. */
+/** Returns the statements of the module, and of the functions that enclose the app. */
 function statementsAround(app: Node): Statement[] {
   const blocks = app.getAncestors().filter((each) => Node.isBlock(each) || Node.isSourceFile(each));
   return blocks.flatMap((each) => (each as { getStatements(): Statement[] }).getStatements());

@@ -8,7 +8,7 @@ import type { Migration } from "./context.ts";
 import type { Nested } from "./edits.ts";
 import { asFunction, followName, isSchema, rangeOf, type Unit, unwrap } from "./unit.ts";
 
-/** Returns how the text of a schema is written: a shape is wrapped in `z.object()`. Undefined if it is not known which it is. */
+/** Returns a function that writes the text of a schema, with a shape wrapped in `z.object()`; undefined if it may be either. */
 export function schemaText(migration: Migration, unit: Unit, node: Node): ((nested: Nested) => string) | undefined {
   const plain = unwrap(node);
   // The SDK v2 takes schemas of any library, so one whose type is not known is a schema.
@@ -34,7 +34,7 @@ function isShapeNode(node: Node): boolean | undefined {
   const value = followName(node);
   if (value && value !== node) return isShapeNode(value);
   if (!Node.isCallExpression(node)) return undefined;
-  // A call of a method of a schema, such as z.object({}).strict(), whose type is not known.
+  // The type of a schema such as z.object({}).strict() may be unknown, so its text decides.
   return /^z\.(strict|loose)?[oO]bject\(/.test(node.getText()) ? false : undefined;
 }
 

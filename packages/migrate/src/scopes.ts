@@ -18,7 +18,7 @@ export function usesOf(name: Node): Identifier[] {
 }
 
 function isSame(identifier: Identifier, symbol: ReturnType<Identifier["getSymbol"]>): boolean {
-  // The symbol of `{ uri }` is the member; its value has another one.
+  // The symbol of the identifier in `{ uri }` is the member. The value has another symbol.
   const parent = identifier.getParent();
   const own = Node.isShorthandPropertyAssignment(parent) ? parent.getValueSymbol() : identifier.getSymbol();
   return own === symbol && symbol !== undefined;
@@ -45,7 +45,7 @@ export function topStatement(node: Node): Node | undefined {
   return [node, ...node.getAncestors()].find((each) => Node.isSourceFile(each.getParent()));
 }
 
-/** The value that an expression stands for; for a parameter, the argument of the only call of its function. */
+/** Returns the value of an expression; for a parameter, the argument of the only call of its function. */
 export function originOf(migration: Migration, node: Node): Node | undefined {
   const value = followName(node);
   if (!Node.isParameterDeclaration(value)) return value;

@@ -6,7 +6,7 @@
 import { type NewExpression, Node, SyntaxKind } from "ts-morph";
 import type { Migration } from "./context.ts";
 
-/** How many calls a function that throws may be away from a tool. */
+/** The maximum number of calls between a tool and a function that throws. */
 const DEPTH_MAX = 4;
 
 /** Makes `throw new Error(...)` in tools, and in the functions of the project that they call, throw a `ToolError`. */

@@ -1,12 +1,12 @@
 /**
- * How a program serves its server over stdio.
+ * Migrates servers that are served over stdio.
  *
  * @module
  */
 import { type CallExpression, Node, type Statement, SyntaxKind } from "ts-morph";
 import { oldClass, rangeOf, type Unit, unwrap } from "./unit.ts";
 
-/** Migrates `server.connect(transport)` for stdio. Returns whether the call was known. */
+/** Migrates `server.connect(transport)` for stdio. Returns false for any other transport. */
 export function migrateConnect(unit: Unit, call: CallExpression, server: Node): boolean {
   const [transport] = call.getArguments();
   if (!transport || oldClass(transport) !== "stdio") return false;
@@ -19,7 +19,7 @@ export function migrateConnect(unit: Unit, call: CallExpression, server: Node): 
     unit.replace(call, serve);
     return true;
   }
-  // serveStdio() resolves when the input has ended, so what follows in the block comes first.
+  // serveStdio() resolves only when the input has ended, so it must follow the other statements of the block.
   const indent = unit.indentAt(statement.getStart());
   unit.remove(statement);
   unit.edits.replace(
@@ -35,7 +35,7 @@ function lastInBlock(statement: Statement): Statement | undefined {
   if (!Node.isBlock(parent) && !Node.isSourceFile(parent)) return undefined;
   const statements = parent.getStatements();
   const rest = statements.slice(statements.indexOf(statement) + 1);
-  // Declarations are in scope everywhere in the block.
+  // Function declarations are hoisted, so they need not come first.
   const moved = rest.filter((each) => !Node.isFunctionDeclaration(each));
   const isPlain = moved.every((each) => Node.isExpressionStatement(each) || Node.isIfStatement(each));
   const isCallOfFunction = Node.isSourceFile(parent);

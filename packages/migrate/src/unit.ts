@@ -8,7 +8,7 @@ import { Edits, type Nested, type Range } from "./edits.ts";
 import { guideOf } from "./guides.ts";
 import { type Kit, kitOf } from "./old-kits.ts";
 
-/** What a file needs of a module. A name with the prefix `type ` is imported as a type. */
+/** The names that a file imports, by module. A name with the prefix `type ` is imported as a type. */
 export type Needs = Map<string, Set<string>>;
 
 /** A part of the code that was not migrated. */
@@ -18,7 +18,7 @@ export interface Todo {
   readonly text: string;
 }
 
-/** What behaves differently after the migration, by the topic of the report. */
+/** A topic of the report about differences in behaviour. */
 export type Topic =
   | "sessions"
   | "state"
@@ -34,15 +34,15 @@ export type Topic =
   | "storage"
   | "initialized";
 
-/** What ends a comment of one line, besides line feeds. */
+/** Matches the characters that end a single-line comment. */
 const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
 
-/** Names of the project are part of notes. With a line break in a name, its rest would become code. */
+/** Joins lines. A line break in a name of the project would end the comment of a note, and the rest would become code. */
 function oneLine(text: string): string {
   return text.split(LINE_END).join(" ");
 }
 
-/** A file, its changes, and what was found in it. */
+/** A source file with its changes and its notes. */
 export class Unit {
   readonly file: SourceFile;
   readonly path: string;
@@ -77,13 +77,13 @@ export class Unit {
     });
   }
 
-  /** The notes. Those of a statement that became a comment as a whole are one. */
+  /** The notes, without those inside a statement that was turned into a comment as a whole. */
   get todos(): readonly Todo[] {
     const isInside = (a: Range, b: Range) => a.start >= b.start && a.end <= b.end && a.end - a.start < b.end - b.start;
     return this.#notes.filter((note) => !this.#out.some((range) => isInside(note, range)));
   }
 
-  /** The kit that is named in notes. */
+  /** The kit to which notes refer. */
   get kit(): Kit {
     for (const kit of ["mcp-handler", "mcp-agent", "sdk-v2"] as const) if (this.kits.has(kit)) return kit;
     return "sdk-v1";
@@ -108,7 +108,7 @@ export class Unit {
       this.#notes.push({ path: this.path, line: node.getStartLineNumber(), text, ...rangeOf(node) });
       const line = `// TODO(mcp-edge): ${text} See ${guideOf(this.kit)}`;
       const before = this.text.slice(0, statement.getStart()).trimEnd();
-      // A second run finds the notes of the first one.
+      // An earlier run may have left the same note.
       if (before.endsWith(line)) return;
       this.edits.insert(statement.getStart(), `${line}${this.newline}${this.indentAt(statement.getStart())}`);
     });
@@ -242,7 +242,7 @@ function isBodyOf(node: Node): boolean {
   );
 }
 
-/** A function that is written in place. */
+/** Returns the function, if it is defined inline. */
 export function asFunction(node: Node | undefined) {
   return Node.isArrowFunction(node) || Node.isFunctionExpression(node) ? node : undefined;
 }

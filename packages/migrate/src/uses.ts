@@ -9,7 +9,7 @@ import { memberOf, textOf } from "./object-parts.ts";
 import { usesOf } from "./scopes.ts";
 import { oldClass, rangeOf, type Unit, unwrap } from "./unit.ts";
 
-/** Members of the old contexts that have another name, or the same, here. */
+/** Members of the old contexts, with their names in this kit. */
 const MEMBERS: Readonly<Record<string, string>> = {
   signal: "signal",
   requestId: "requestId",
@@ -56,7 +56,7 @@ function contextClass(migration: Migration, node: Node): "extra" | "mcpReq" | un
   return isPart && migration.plans.isContext(node.getExpression()) ? "mcpReq" : undefined;
 }
 
-/** The session id is an argument that is left out, as of `sendLoggingMessage`. */
+/** Whether the session id is an argument that is dropped, such as the one of `sendLoggingMessage`. */
 function isDropped(access: Node): boolean {
   const call = access.getParent();
   if (!Node.isCallExpression(call)) return false;
@@ -64,10 +64,10 @@ function isDropped(access: Node): boolean {
   return Node.isPropertyAccessExpression(callee) && callee.getName() === "sendLoggingMessage";
 }
 
-/** Members of the old `authInfo` with the same name and type in `ctx.auth`. */
+/** Members of the old `authInfo` that have the same name and type in `ctx.auth`. */
 const AUTH_MEMBERS = new Set(["clientId", "scopes"]);
 
-/** `extra.authInfo` and `ctx.http?.authInfo` are `ctx.auth`, with other members. `base` is the text of the context. */
+/** Migrates `extra.authInfo` and `ctx.http?.authInfo` to `ctx.auth`, whose members differ. `base` is the text of the context. */
 export function migrateAuth(unit: Unit, access: PropertyAccessExpression, base: Text): void {
   const parent = access.getParent();
   const isPart =
@@ -208,7 +208,7 @@ function fixContent(unit: Unit, call: CallExpression): void {
   unit.replace(awaited, (nested) => `(${nested(rangeOf(awaited))}) as { readonly content: ContentBlock }`);
 }
 
-/** Methods of a server that have another name here. The value tells which argument member is passed. */
+/** Methods of a server that have another name in this kit, each with the member of the argument that is passed on. */
 const SENT: Readonly<Record<string, readonly [name: string, member?: string]>> = {
   sendToolListChanged: ["toolsChanged"],
   sendPromptListChanged: ["promptsChanged"],
@@ -286,7 +286,7 @@ function fixChain(unit: Unit, call: CallExpression): void {
   unit.replace(outer, (nested) => nested(rangeOf(call)));
 }
 
-/** The server of this kit: `server.server` of the old SDKs is its low-level part. */
+/** Returns the high-level server. In the old SDKs, `server.server` is its low-level part. */
 function highLevel(node: Node): Node {
   const inner = unwrap(node) ?? node;
   if (

@@ -13,7 +13,7 @@ export interface Body {
   readonly mediaType: string;
   readonly schema: unknown;
   readonly isRequired: boolean;
-  /** How the members of a form are written, if not as usual. */
+  /** How members of a form are written, if they differ from the default. */
   readonly styles: ReadonlyMap<string, Style>;
 }
 
@@ -27,12 +27,12 @@ export interface Answer {
 
 /** A media type that can be sent as a header. */
 const MEDIA_TYPE = /^[\w.+-]{1,80}\/[\w.+-]{1,80}$/;
-/** A stream of values, which does not end or is not one value. */
+/** Matches media types of streams, which never end or contain several values. */
 const STREAM = /event-stream|jsonl|ndjson|json-seq/i;
 
 /**
- * Reads the body of a request. Returns a reason if it cannot be sent. A body that is not required is expected anyway, unless the method
- * has none: without it, the request would do nothing.
+ * Reads the body of a request. Returns the reason if it cannot be sent. An optional body is ignored only for methods that usually have
+ * none, because other requests would do nothing without a body.
  */
 export function readBody(description: Description, given: unknown, method: string): Body | undefined | string {
   const resolved = description.resolve(given);
@@ -45,7 +45,7 @@ export function readBody(description: Description, given: unknown, method: strin
   const body = (type: Body["type"], [mediaType, media]: [string, unknown]): Body | string => {
     const { schema, encoding } = treeOf(media);
     if (!MEDIA_TYPE.test(mediaType)) return "the media type of its body is not valid";
-    // The library that converts version 2.0 does not say that a form is required.
+    // The library that converts version 2.0 does not mark a form as required.
     const hasRequired = type === "form" && listOf(description.tree(schema).required).length > 0;
     return { type, mediaType, schema, isRequired: isRequired || hasRequired, styles: readStyles(encoding) };
   };

@@ -11,10 +11,10 @@ import { memberName, memberOf, quote } from "./text.ts";
 import type { Argument, Tool } from "./tools.ts";
 import { toZod } from "./zod.ts";
 
-/** The width of a line. Longer lists of members have a line for each. */
+/** The maximum width of a line. Longer lists have one member per line. */
 const WIDTH = 110;
 
-/** Returns the code that defines a tool, in a region that has the method and path of its operation as its name. */
+/** Returns the code that defines a tool, in a region that is named after the method and path of its operation. */
 export function writeTool(tool: Tool, auth: readonly string[] | undefined): string {
   const { operation, name, title, text, output, pages } = tool;
   const hints = Object.entries(tool.listed.annotations).map(([hint, value]) => `${hint}: ${value}`);
@@ -76,7 +76,7 @@ function bodyMembers({ operation, arguments: all }: Tool): string[] {
   return [`${body.type}: ${value}`, ...(isUsual ? [] : [`contentType: ${quote(body.mediaType)}`])];
 }
 
-/** Writes a form that is one argument, with how its members are written. */
+/** Writes a form that is a single argument, with the styles of its members. */
 function wholeForm({ styles }: Body, whole: Argument): string {
   const listed = [...styles].filter(([, style]) => style !== "repeated");
   const own = listed.map(([name, style]) => `${memberName(name)}: ${quote(style)}`);

@@ -14,13 +14,13 @@ export type Access = "service" | "user";
 
 /** The credentials of the chosen operations. */
 export interface Credentials {
-  /** The code of the table. */
+  /** The lines of code of the table. */
   readonly code: readonly string[];
-  /** What most operations use. */
+  /** The credentials that most operations use. */
   readonly usual: readonly string[];
   /** The secrets that the operator has to set. */
   readonly secrets: readonly string[];
-  /** What each operation uses, by its id. */
+  /** The credentials of each operation, by its id. */
   readonly used: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -47,7 +47,7 @@ export function writeCredentials(
   return { code, usual: JSON.parse(most) as string[], secrets: [...taken], used };
 }
 
-/** Chooses one of the alternatives: with the user's token if it is wanted, otherwise with a key. Without either, none may be needed. */
+/** Chooses an alternative that fits the access. If none does, a call for a user may be sent without credentials. */
 function choose({ credentials }: Operation, find: (name: string) => Tree, access: Access): readonly string[] {
   const possible = credentials.filter((names) => names.length > 0 && names.every((name) => isSupported(find(name))));
   const isWanted = (names: readonly string[]) =>
@@ -67,8 +67,8 @@ export function needsSecret({ credentials }: Operation, description: Description
 const SCHEME_CHARS_MAX = 40;
 
 /**
- * Returns the ends of the names of secrets, by their schemes. Of several schemes of one kind, each has its own name in it: numbers would
- * change when an operation is added, and a secret would be sent in the place of another.
+ * Returns the suffixes of the names of secrets, by scheme. If several schemes are of one kind, each suffix contains the name of its
+ * scheme. Numbers would change when an operation is added, so that one secret would be sent in place of another.
  */
 function suffixesOf(description: Description): Map<string, string> {
   const names = Object.keys(treeOf(treeOf(description.root.components).securitySchemes));
@@ -104,7 +104,7 @@ function lineOf(scheme: Tree, secret: string, access: Access): string {
   return `(caller, { headers }) => headers.set("Authorization", \`Bearer \${${read}}\`)`;
 }
 
-/** Returns the beginning of the names of secrets: `GIT_HUB`. */
+/** Returns the prefix of the names of secrets, such as `GIT_HUB`. */
 export function prefixOf(name: string): string {
   const words = wordsOf(name).join("_").toUpperCase();
   return /^[A-Z]/.test(words) ? words : `API_${words}`;

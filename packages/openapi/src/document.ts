@@ -1,5 +1,5 @@
 /**
- * A description of any version, read as OpenAPI 3.
+ * Reads a description of any version, and converts it to OpenAPI 3.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { REFERENCES_MAX } from "./limits.ts";
 import { DescriptionError, oneLine, shorten } from "./text.ts";
 import { isTree, listOf, readTree, scalarText, type Tree, textOf, treeOf } from "./tree.ts";
 
-/** A value to which references have led. */
+/** A value after its references were followed. */
 export interface Resolved {
   readonly value: Tree;
-  /** The last reference that led to it, with its file; undefined if there was none. */
+  /** The last reference that was followed, with its file; undefined if there was none. */
   readonly ref?: string;
 }
 
@@ -51,7 +51,7 @@ export class Files {
     return [...this.#files].map(([name, { tree }]) => [name, tree]);
   }
 
-  /** Returns the files that references name and that were not read. */
+  /** Returns the referenced files that were not read. */
   missing(): Set<string> {
     const named = [...this.#files.values()].flatMap(({ others }) => [...others]);
     return new Set(named.filter((each) => !this.#files.has(each)));
@@ -63,7 +63,7 @@ export class Description {
   readonly root: Tree;
   readonly title: string;
   readonly version: string;
-  /** The files that references name and that were not given. */
+  /** The referenced files that were not given. */
   readonly missing: ReadonlySet<string>;
   /** All files, with absolute references. */
   readonly files: Files;
@@ -78,7 +78,7 @@ export class Description {
     this.missing = files.missing();
   }
 
-  /** Follows the reference of a value, and the one to which it leads. Undefined if it leads nowhere or in a circle. */
+  /** Follows the references of a value. Returns undefined if a reference leads nowhere or in a circle. */
   resolve(given: unknown): Resolved | undefined {
     if (!isTree(given)) return undefined;
     let current: Resolved = { value: given };
@@ -93,7 +93,7 @@ export class Description {
     return undefined;
   }
 
-  /** Resolves a value; an empty object if it leads nowhere. */
+  /** Resolves a value. Returns an empty object if a reference leads nowhere. */
   tree(given: unknown): Tree {
     return this.resolve(given)?.value ?? {};
   }
@@ -101,11 +101,11 @@ export class Description {
 
 function upgrade(tree: Tree): Tree {
   if (/^3\.[0-2](\.|$)/.test(scalarText(tree.openapi))) return tree;
-  // Without quotes, it is a number in YAML.
+  // In YAML, a version without quotes is a number.
   if (!/^2(\.0)?$/.test(scalarText(tree.swagger)))
     throw new DescriptionError('The description has neither "openapi" 3.0, 3.1 or 3.2, nor "swagger" 2.0.');
   try {
-    // The copy has prototypes, which the library expects. The second one removes what it may have added.
+    // The library needs objects with a prototype, so it gets a copy. Its result is parsed again into objects without one.
     return readTree(JSON.stringify(upgradeFromTwoToThree(JSON.parse(JSON.stringify(withBodies(tree))))));
   } catch (error) {
     if (error instanceof DescriptionError) throw error;
@@ -114,8 +114,8 @@ function upgrade(tree: Tree): Tree {
 }
 
 /**
- * Replaces references to parameters by the parameters, because the body of a request is a parameter in version 2.0 only. Parameters that
- * all operations of a path have are added to each of them for the same reason.
+ * Replaces references to parameters with the parameters, because the body of a request is a parameter in version 2.0 only. For the same
+ * reason, adds the shared parameters of a path to each of its operations.
  */
 function withBodies(tree: Tree): Tree {
   const shared = treeOf(tree.parameters);
@@ -139,14 +139,14 @@ function withBodies(tree: Tree): Tree {
   return { ...tree, swagger: "2.0", paths: Object.fromEntries(paths) };
 }
 
-/** The lists of a form are joined with commas unless the description says otherwise. The library expects that it says so. */
+/** Adds the default format of lists in forms, which the library requires: values joined with commas. */
 function withFormat(given: unknown): unknown {
   const parameter = treeOf(given);
   const isList = parameter.in === "formData" && parameter.type === "array" && parameter.collectionFormat === undefined;
   return isList ? { ...parameter, collectionFormat: "csv" } : given;
 }
 
-/** The media types of a body. A form without files, for which the description names another type, is sent as a form. */
+/** Returns the media types of a body. A form without files is sent as a form, even if the description names another type. */
 function consumesOf(parameters: readonly unknown[], given: unknown): unknown {
   const fields = parameters.map(treeOf).filter((each) => each.in === "formData");
   const isForm = listOf(given).some((type) =>
@@ -163,7 +163,7 @@ function split(ref: string, from: string): [file: string, pointer: string] {
   return [path === "" ? from : resolveFile(path, from), decode(pointer)];
 }
 
-/** The scheme stands for the folder of a description that is a file. */
+/** The base URL of the files of a local description. */
 const LOCAL = "local:///";
 
 function resolveFile(path: string, from: string): string {
@@ -198,7 +198,7 @@ function find(tree: Tree | undefined, pointer: string): Tree | undefined {
   return isTree(value) ? value : undefined;
 }
 
-/** Members whose members have names that the API chooses. */
+/** Keywords whose members have names that the API chooses. */
 const NAMED = new Set([
   "properties",
   "patternProperties",
@@ -209,11 +209,11 @@ const NAMED = new Set([
   "paths",
 ]);
 
-/** What is known where references are made absolute. */
+/** The context in which references are made absolute. */
 interface Place {
   readonly file: string;
   readonly others: Set<string>;
-  /** Whether the names of members are those of the API, and not keywords. */
+  /** Whether the names of members are chosen by the API, so that they are not keywords. */
   readonly areNames: boolean;
 }
 
@@ -226,7 +226,7 @@ function makeAbsolute(value: unknown, place: Place): void {
     const { file, others } = place;
     const [other, pointer] = split(value.$ref, file);
     if (other !== file) others.add(other);
-    // The tree is a copy that belongs to this class.
+    // The tree belongs to this class, so it may be changed.
     (value as Record<string, unknown>).$ref = `${other}#${pointer}`;
   }
   for (const [name, each] of Object.entries(value)) {

@@ -1,5 +1,5 @@
 /**
- * Example arguments, and the request that has to follow from them, for the tests of a project.
+ * Creates example arguments and the requests that they must lead to, for the tests of a project.
  *
  * @module
  */
@@ -23,7 +23,7 @@ interface Given {
   readonly value: unknown;
 }
 
-/** The number of optional arguments in an example. */
+/** The maximum number of optional arguments in an example. */
 const OPTIONAL_MAX = 4;
 
 /** Returns an example of a schema. @param isWhole Whether optional members are included. */
@@ -31,7 +31,7 @@ export function exampleOf(shape: Shape, isWhole: boolean): unknown {
   return makeExample(shape, 0, { isWhole, left: EXAMPLE_VALUES_MAX });
 }
 
-/** What an example may still contain: lists within lists would multiply. */
+/** The remaining size of an example. Without a limit, nested lists would multiply. */
 interface Budget {
   readonly isWhole: boolean;
   left: number;
@@ -66,7 +66,7 @@ function makeExample(shape: Shape, depth: number, budget: Budget): unknown {
   }
 }
 
-/** Returns example arguments: those that are required, and some that are not. */
+/** Returns example arguments: all required ones, and some optional ones. */
 export function exampleArguments(tool: Tool): Record<string, unknown> {
   const optional = tool.arguments.filter(({ isRequired, name }) => !isRequired && name !== tool.pages?.parameter);
   const some = new Set(
@@ -76,7 +76,7 @@ export function exampleArguments(tool: Tool): Record<string, unknown> {
   return Object.fromEntries(given.map(({ name, shape }) => [name, exampleOf(shape, false)]));
 }
 
-/** Returns the request that the arguments lead to, as the description demands it. */
+/** Returns the request that the description demands for the arguments. */
 export function expectedRequest(tool: Tool, baseUrl: string, args: Readonly<Record<string, unknown>>): Expected {
   const { operation } = tool;
   let path = operation.path;
@@ -143,7 +143,7 @@ function expectedBody(
   return { text: form.toString() };
 }
 
-/** A member of a form that is one argument, and of which only the style is known. */
+/** Returns how a member of a form is written if the form is a single argument and only the style of the member is known. */
 function wholeMember(name: string, style: Style = "plain"): Written {
   const way = style === "deep" ? "deep" : style === "plain" || style === "repeated" ? "value" : "joined";
   return { name, way, style };

@@ -12,7 +12,7 @@ export const DEPTH_MAX = 200;
 export const VALUES_MAX = 6_000_000;
 /** The maximum number of aliases that a YAML document may expand. */
 export const ALIASES_MAX = 1_000;
-/** The maximum number of references that lead to one another. */
+/** The maximum number of references that are followed in a row. */
 export const REFERENCES_MAX = 50;
 /** The maximum number of operations that are read. */
 export const OPERATIONS_MAX = 5_000;
@@ -34,15 +34,15 @@ export const LENGTH_MAX = 500;
 export const ITEMS_MAX = 20;
 /** The maximum number of values of an example in the tests. */
 export const EXAMPLE_VALUES_MAX = 500;
-/** The maximum number of values of an enumeration. Longer ones are only described. */
+/** The maximum number of values of an enumeration. Longer enumerations are only described. */
 export const ENUM_MAX = 60;
-/** The maximum number of schemas that are converted for one tool. Above it, deeper objects are left open. */
+/** The maximum number of schemas that are converted for one tool. Objects beyond this limit accept any members. */
 export const CONVERSIONS_MAX = 5_000;
 /** The maximum size of the output schema of a tool, in bytes of JSON. Tools with a larger one return text only. */
 export const OUTPUT_BYTES_MAX = 1_024;
 /** The maximum length of the description of a tool, in characters. */
 export const TOOL_TEXT_MAX = 1_000;
-/** The maximum length of the description of a member of an argument, in characters. That of an argument can have twice as many. */
+/** The maximum length of the description of a member of an argument, in characters. An argument itself can have twice as many. */
 export const MEMBER_TEXT_MAX = 150;
 /** The maximum length of the name of a tool. Hosts combine it with the name of the server. */
 export const NAME_CHARS_MAX = 48;

@@ -15,28 +15,28 @@ import { serverUrls } from "./servers.ts";
 import { DescriptionError } from "./text.ts";
 import { makeTools, type Tool } from "./tools.ts";
 
-/** Reads a description. */
+/** A request to read a description. */
 interface ReadRequest {
   readonly type: "read";
-  /** The name or URL of the description among the texts. */
+  /** The key of the description in the texts: its name or URL. */
   readonly main: string;
-  /** The texts that were not given before. */
+  /** The texts that no earlier request has contained. */
   readonly texts: Readonly<Record<string, string>>;
   readonly schemaBytesMax: number;
-  /** The names of tools that were given before. */
+  /** The names of tools that are already assigned or taken. */
   readonly names?: GivenNames;
   /** The base URL that the author has named. */
   readonly server?: string;
 }
 
-/** Writes the files of the chosen operations. */
+/** A request to write the files of the chosen operations. */
 interface WriteRequest {
   readonly type: "write";
   readonly operations: readonly string[];
   readonly name: string;
   readonly baseUrl: string;
   readonly access: Access;
-  /** The present texts of generated files, and their records. */
+  /** The current texts of generated files, and their records. */
   readonly present?: Readonly<Record<string, string>>;
   readonly records?: Readonly<Record<string, FileRecord>>;
 }
@@ -92,7 +92,7 @@ export class Session {
       return request.type === "read" ? this.#read(request) : this.#write(request);
     } catch (error) {
       if (error instanceof DescriptionError) return { type: "error", message: error.message };
-      // The stack is used up by values that are nested too deeply.
+      // Values that are nested too deeply exhaust the stack.
       if (error instanceof RangeError && /call stack/.test(error.message))
         return { type: "error", message: "The description is nested too deeply." };
       return { type: "error", message: "The description has values that are not expected, and cannot be read." };
@@ -106,7 +106,7 @@ export class Session {
     const description = isNew ? new Description(this.#files) : (this.#description ?? new Description(this.#files));
     const missing = [...description.missing];
     if (missing.length > 0) return { type: "read", missing, ...NOTHING };
-    // The same objects again, because what was made of them is kept.
+    // The operations are read once for each base URL, because the schemas of tools are cached by operation.
     if (isNew || this.#operations?.server !== server || this.#operations === undefined)
       this.#operations = { server, ...readOperations(description, server) };
     const { operations, refused } = this.#operations;
@@ -133,7 +133,7 @@ export class Session {
   }
 }
 
-/** What is read before all files are there. */
+/** The response while files of the description are missing. */
 const NOTHING = { title: "", version: "", servers: [], tools: [], refused: [] } as const;
 
 function summaryOf({ operation, name, bytes, listed }: Tool, description: Description): object {

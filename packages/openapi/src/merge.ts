@@ -1,22 +1,22 @@
 /**
- * What becomes of the present files of a project when they are generated again.
+ * Merges newly generated files with the current files of a project.
  *
  * @module
  */
 import type { Generated, GeneratedFile } from "./project.ts";
 import { type Conflict, conflictOf, type FileRecord, merge, recordOf, regionsOf, withoutRegions } from "./regions.ts";
 
-/** The files of a project, as they are and as they were generated. */
+/** The current files of a project, and what was generated before. */
 export interface Before {
-  /** The present texts of generated files, by their paths. */
+  /** The current texts of generated files, by path. */
   readonly present?: Readonly<Record<string, string>>;
   readonly records?: Readonly<Record<string, FileRecord>>;
 }
 
-/** A part of a file that author and API have both changed. */
+/** A part of a file that both the author and the API have changed. */
 type FileConflict = Conflict & { readonly path: string };
 
-/** Merges each file with the present one, and records what was generated. */
+/** Merges each generated file with the current one, and records what was generated. */
 export function mergeAll({ files, secrets, functionName }: Generated, { present = {}, records = {} }: Before): object {
   const before = { present, records };
   const deleted = deletedRegions(before);
@@ -41,7 +41,7 @@ export function mergeAll({ files, secrets, functionName }: Generated, { present 
     orphans.push(...lost.map((region) => `${path}: ${region}`));
     return { path, text: outcome.text };
   });
-  // What was withheld is recorded too: in a file that does not have it, it stays deleted.
+  // Regions that were withheld are recorded too, so that they stay deleted in a file without them.
   const recorded = Object.fromEntries(wanted.map(({ path, text }) => [path, recordOf(text)]));
   return { files: merged, records: recorded, conflicts, orphans, secrets, functionName };
 }
@@ -50,7 +50,7 @@ function isTest({ path }: GeneratedFile): boolean {
   return path.startsWith("test/");
 }
 
-/** Returns the regions of tools that the author has deleted, in whichever file. Their cases are not tested any more. */
+/** Returns the regions of tools that the author has deleted from all files. Their test cases are removed too. */
 function deletedRegions({ present, records }: Required<Before>): ReadonlySet<string> {
   const recorded = Object.entries(records).filter(([path]) => path.startsWith("src/"));
   const left = new Set(recorded.flatMap(([path]) => regionsOf(present[path] ?? "")));

@@ -1,5 +1,5 @@
 /**
- * Names of tools, for a model: what is done with what, such as `get_pet`.
+ * Names of tools, which tell a model what the tool does with what, such as `get_pet`.
  *
  * @module
  */
@@ -13,20 +13,20 @@ const VERBS = new Set(
   ),
 );
 
-/** Parts of a path that say nothing about what is returned. */
+/** Matches parts of a path that have no meaning for a model. */
 const NOISE = /^(api|apis|rest|v\d+([a-z]+\d*)?|\d{4}-\d{2}-\d{2}|beta|public)$/;
 
-/** The names that were given before. */
+/** The names that are already assigned or taken. */
 export interface GivenNames {
-  /** The names that operations keep, by their operations. */
+  /** The names that operations keep, by operation. */
   readonly kept?: Readonly<Record<string, string>>;
-  /** The names of tools that the project has otherwise. */
+  /** The names of the other tools in the project. */
   readonly taken?: readonly string[];
-  /** The name of the API, with which the names of its tools begin that would otherwise be those of others. */
+  /** The name of the API, which is the prefix of names that are already taken. */
   readonly prefix?: string;
 }
 
-/** Returns a name for each operation. No two are equal. */
+/** Returns a unique name for each operation. */
 export function nameTools(
   operations: readonly Operation[],
   { kept = {}, taken: others = [], prefix = "api" }: GivenNames = {},
@@ -35,7 +35,7 @@ export function nameTools(
   const taken = new Set<string>();
   for (const { id } of operations) {
     const name = Object.hasOwn(kept, id) ? kept[id] : undefined;
-    // A record in which two operations have one name was changed by hand: the first one keeps it.
+    // In a record that was edited by hand, two operations can have the same name. The first one keeps it.
     if (name === undefined || taken.has(name) || !/^[a-z][\w-]{0,63}$/i.test(name)) continue;
     names.set(id, name);
     taken.add(name);
@@ -53,7 +53,7 @@ export function nameTools(
   return names;
 }
 
-/** The best name, and the one to use if another tool has it. */
+/** The preferred name, and the alternative if another tool has that name. */
 function candidates(operation: Operation): [string, string] {
   const fromPath = join(wordsOfPath(operation));
   const words = wordsOf(operation.operationId ?? "");
@@ -61,7 +61,7 @@ function candidates(operation: Operation): [string, string] {
   return [join(verbFirst(words, operation)), fromPath];
 }
 
-/** Whether a name was made from the method and the path, as frameworks do: it is long and has no meaning of its own. */
+/** Whether a name was generated from the method and the path, as frameworks do. Such names are long and add no meaning. */
 function isGenerated(words: readonly string[], { method, path }: Operation): boolean {
   const literal = path.split("/").flatMap((part) => wordsOf(part.replace(/[{}]/g, " ")));
   const known = new Set([...literal, method.toLowerCase(), "by", "api"]);
@@ -69,7 +69,7 @@ function isGenerated(words: readonly string[], { method, path }: Operation): boo
   return (words.length > 2 && hasNoise) || (words.length > 3 && words.every((word) => known.has(word)));
 }
 
-/** Verbs that are also nouns: at the end of the name of a GET, they are what is read, such as an audit log. */
+/** Verbs that are also nouns. At the end of the name of a GET operation they are nouns, such as in "audit log". */
 const NOUNS = new Set("log place post run set check query copy".split(" "));
 
 /** Moves a verb to the front: `pets_list` becomes `list_pets`. */

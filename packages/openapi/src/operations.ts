@@ -14,10 +14,10 @@ import { isTree, listOf, type Tree, textOf, treeOf } from "./tree.ts";
 
 /** The methods of operations that can become tools. */
 const METHODS = ["get", "put", "post", "delete", "patch"];
-/** The methods of the others. They are named with the reason. */
+/** The methods of operations that cannot become tools. These operations are reported with the reason. */
 const OTHER_METHODS = ["head", "options", "trace", "query"];
 
-/** How an operation is sent. */
+/** The method of an operation that can become a tool. */
 export type Method = "GET" | "PUT" | "POST" | "DELETE" | "PATCH";
 
 /** An operation that can become a tool. */
@@ -26,7 +26,7 @@ export interface Operation extends Answer {
   readonly id: string;
   readonly method: Method;
   readonly path: string;
-  /** The first tag, which is that of its file. */
+  /** The first tag, which determines the file of the tool. */
   readonly tag: string;
   readonly tags: readonly string[];
   readonly operationId: string | undefined;
@@ -35,7 +35,7 @@ export interface Operation extends Answer {
   readonly isDeprecated: boolean;
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
-  /** The alternatives of security schemes; the schemes of one are sent together. */
+  /** The alternatives of security schemes. All schemes of one alternative are sent together. */
   readonly credentials: readonly (readonly string[])[];
 }
 
@@ -81,7 +81,7 @@ function otherMethods(item: Tree): string[] {
   return Object.keys(treeOf(item.additionalOperations)).filter((name) => /^[A-Za-z-]{1,40}$/.test(name));
 }
 
-/** Where an operation is described. */
+/** The context of an operation in the description. */
 interface Described {
   /** The path with all its operations. */
   readonly item: Tree;
@@ -112,7 +112,7 @@ function readOperation(description: Description, id: string, described: Describe
   const given = readBody(description, operation.requestBody, method);
   if (typeof given === "string") return given;
   if (method === "GET" && given?.isRequired === true) return "a GET request cannot have a body";
-  // Without the body that it may have, which fetch does not send.
+  // `fetch` does not send the body of a GET request.
   const body = method === "GET" ? undefined : given;
   const success = Object.entries(treeOf(operation.responses)).find(([status]) => /^2/.test(status));
   const response = readResponse(description, success?.[1]);
@@ -134,7 +134,7 @@ function readOperation(description: Description, id: string, described: Describe
   };
 }
 
-/** Returns the tags of an operation; one that is made of the path if it has none. */
+/** Returns the tags of an operation, or a tag made from the path if it has none. */
 function tagsOf({ tags }: Tree, path: string): string[] {
   const [first] = listOf(tags);
   const fromPath = path.split("/").find((part) => part !== "" && !/^(api|v\d+|\{.*)$/.test(part)) ?? "other";
@@ -145,14 +145,14 @@ function tagsOf({ tags }: Tree, path: string): string[] {
   return textOf(first) === undefined ? [fromPath, ...cut] : cut;
 }
 
-/** A parameter of the path that the description forgot. */
+/** Returns a path parameter that the description does not declare. */
 function plainPath(name: string): Parameter {
   return { name, place: "path", isRequired: true, schema: { type: "string" }, text: undefined, style: "comma" };
 }
 
 /**
- * Returns the reason if an operation is at another URL than the others. The credentials of the API would be sent there, and only one host
- * can be requested.
+ * Returns the reason if an operation has another base URL than the others. Only one host can be requested, and a second one would receive
+ * the credentials of the API.
  */
 function findOtherServer(description: Description, { item, operation, bases }: Described): string | undefined {
   const own = [operation.servers, item.servers].find((each) => listOf(each).length > 0);

@@ -9,8 +9,8 @@ import type { Member, Shape } from "./shape.ts";
 /** How the next page is requested. */
 export interface Pages {
   /**
-   * `cursor`: a value of the response is a parameter of the next request. `number`: the parameter is counted up. `offset`: the
-   * parameter is the number of items so far. `last`: the id of the last item is the parameter.
+   * `cursor`: the parameter is a value of the previous response. `number`: the parameter is the number of the page. `offset`: the
+   * parameter is the number of items so far. `last`: the parameter is the id of the last item.
    */
   readonly by: "cursor" | "number" | "offset" | "last";
   /** The parameter of the query. */
@@ -21,7 +21,7 @@ export interface Pages {
   readonly items: readonly string[];
   /** The path of members to the cursor, or to the value that says whether there are more items. */
   readonly next: readonly string[] | undefined;
-  /** The parameter with the number of items of a page. If it is given, only one page is wanted. */
+  /** The parameter for the number of items per page. If a call sets it, only one page is requested. */
   readonly size?: string;
 }
 
@@ -68,7 +68,7 @@ function membersOf(shape: Shape) {
   return shape.kind === "object" ? shape.members : [];
 }
 
-/** The items are the response, or its only list. */
+/** Returns the path of the items: the whole response, or its only list. */
 function findItems(response: Shape): readonly string[] | undefined {
   if (response.kind === "list") return [];
   const lists = membersOf(response).filter(({ shape }) => shape.kind === "list");
@@ -77,13 +77,13 @@ function findItems(response: Shape): readonly string[] | undefined {
   return only === undefined ? undefined : [only.name];
 }
 
-/** The cursor is a string at the top, or in an object such as `meta` or `response_metadata`. */
+/** Returns the path of the cursor: a string at the top level, or in an object such as `meta` or `response_metadata`. */
 function findNext(response: Shape): readonly string[] | undefined {
   const isText = ({ kind }: Shape) => kind === "string" || kind === "unknown";
   return findMember(response, ({ name, shape }) => NEXT.test(name) && isText(shape));
 }
 
-/** A value that says whether there is another page: whether there are more, or the URL of the next one. */
+/** Returns the path of the value that says whether there is another page: a boolean, or the URL of the next page. */
 function findMore(response: Shape): readonly string[] | undefined {
   return findMember(response, ({ name, shape }) => MORE.test(name) && shape.kind === "boolean") ?? findNext(response);
 }

@@ -23,11 +23,11 @@ export interface Parameter {
   readonly schema: unknown;
   readonly text: string | undefined;
   readonly style: Style;
-  /** Whether it is a new identifier of each request, which nobody has to name. */
+  /** Whether the value is a new identifier for each request, which the model does not provide. */
   readonly isGenerated?: boolean;
 }
 
-/** What becomes of a value of a style. `value`: it is written as it is, a list as several parameters of one name. */
+/** How a value is written. `value`: unchanged, and a list as several parameters with the same name. */
 export type Way = "value" | "members" | "joined" | "pairs" | "deep" | "json";
 
 /** Returns how the values of a shape are written. */
@@ -45,7 +45,7 @@ export function wayOf(style: Style, shape: Shape): Way {
 /** Headers that the request or the credentials set. */
 const OWN_HEADERS = new Set(["accept", "content-type", "authorization", "host", "content-length", "cookie"]);
 
-/** Headers with an identifier of the request, for logs. */
+/** Headers that carry an identifier of the request, for logs and traces. */
 const TRACES =
   /^(?:traceparent|tracestate|b3|(?:x-)?(?:b3-|amzn-|cloud-|client-)?(?:request|correlation|trace|span|parentspan)-?(?:id|context))$/i;
 /** Headers with which an API recognises a request that it has received before. */
@@ -89,7 +89,7 @@ function readParameter(
   const { type, properties } = description.tree(schema);
   if (place === "path" && (type === "object" || isTree(properties))) return "a parameter in its path is an object";
   const isRequired = place === "path" || parameter.required === true;
-  // A model would have to invent it.
+  // A model would have to invent such an id.
   const isId = place === "header" && (TRACES.test(name) || ONCE.test(name));
   const isGenerated = isId && (type === "string" || type === undefined);
   const read = { name, place, isRequired, schema, text: textOf(parameter.description), style };

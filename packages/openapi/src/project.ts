@@ -12,9 +12,9 @@ import { exampleArguments, exampleOf, expectedRequest } from "./examples.ts";
 import { comment, fileName, memberName, pascal, quote, unique } from "./text.ts";
 import type { Tool } from "./tools.ts";
 
-/** What the author has decided. */
+/** The decisions of the author. */
 export interface Choices {
-  /** The name of the folder, and the beginning of the names of secrets. */
+  /** The name of the folder, and the prefix of the names of secrets. */
   readonly name: string;
   readonly baseUrl: string;
   readonly access: Access;
@@ -31,14 +31,14 @@ export interface GeneratedFile {
 export interface Generated {
   readonly files: readonly GeneratedFile[];
   readonly secrets: readonly string[];
-  /** The binding with which the operator can name another base URL. */
+  /** The binding with which the operator can set another base URL. */
   readonly urlBinding: string;
-  /** The function that adds the tools, and the file that exports it. */
+  /** The name of the function that adds the tools. */
   readonly functionName: string;
 }
 
 const FILES = join(import.meta.dirname, "../files");
-/** Names of files that have another meaning. */
+/** The names of generated files, which no tag may use. */
 const OWN_FILES = ["api", "index", "generated"];
 
 /** Writes the files for the chosen tools. */
@@ -73,7 +73,7 @@ function functionPart(file: string, fallback: string): string {
   return name === "" ? fallback : name;
 }
 
-/** Returns the name of the function of each file. No two are equal, also where two files differ only in a dash. */
+/** Returns a unique function name for each file, even if two file names differ only in a dash. */
 function namesOfFunctions(files: readonly string[], functionName: string): Map<string, string> {
   const names = new Map<string, string>();
   const taken = new Set([functionName]);
@@ -205,7 +205,7 @@ function writeCase(tool: Tool, baseUrl: string): string {
   const { url, headers, json, text } = expectedRequest(tool, baseUrl, args);
   const request = {
     method: tool.operation.method,
-    // Keys in the query are added after what the arguments lead to.
+    // A key that is sent in the query follows the parameters from the arguments.
     url: url.slice(baseUrl.length),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...(json === undefined ? {} : { json }),
@@ -241,12 +241,12 @@ function literal(value: unknown, indent: string): string {
   return `${open.trim()}\n${parts.map((part) => `${indent}  ${part},`).join("\n")}\n${indent}${close.trim()}`;
 }
 
-/** The line of the file with tests in which the cases belong. */
+/** Matches the line of the test file that the test cases replace. */
 const NO_CASES = /^const CASES: readonly Case\[\] = \[\];$/m;
 
 /**
- * Returns a file of the folder `files` with other regions and cases. The title is filled in last, and nothing is looked for after that:
- * text from a description cannot name another place of the file.
+ * Fills in a template from the folder `files`. The title is inserted last, and no placeholder is replaced after it, because text from a
+ * description could contain a placeholder.
  */
 function fill(
   name: string,

@@ -15,7 +15,7 @@ export interface FileRecord {
   readonly regions: Readonly<Record<string, string>>;
 }
 
-/** A part that author and API have both changed. */
+/** A part that both the author and the API have changed. */
 export interface Conflict {
   readonly part: string;
   /** The author's text, which was kept. */
@@ -33,7 +33,7 @@ export interface Merged {
 }
 
 interface Piece {
-  /** The name of a region; undefined for the text around. */
+  /** The name of the region; undefined for the text around regions. */
   readonly region: string | undefined;
   readonly text: string;
 }
@@ -56,7 +56,7 @@ export function withoutRegions(text: string, names: ReadonlySet<string>): string
   return kept.map((piece) => piece.text).join("");
 }
 
-/** Merges a newly generated text into the present one. */
+/** Merges a newly generated text into the current one. */
 export function merge(present: string, generated: string, record: FileRecord): Merged {
   const [old, fresh] = [split(present.replaceAll("\r\n", "\n")), split(generated)];
   const conflicts: Conflict[] = [];
@@ -72,7 +72,7 @@ export function merge(present: string, generated: string, record: FileRecord): M
   for (const { region, text } of fresh) {
     if (region === undefined) continue;
     const own = old.find((each) => each.region === region)?.text;
-    // The author has deleted it.
+    // The author has deleted the region.
     if (own === undefined && isRecorded(record, region)) continue;
     const isLost = own === undefined && !isUntouched && placeOfNew(old, record) < 0;
     if (isLost) conflicts.push({ part: region, kept: "", offered: text });
@@ -82,7 +82,7 @@ export function merge(present: string, generated: string, record: FileRecord): M
   return { text, conflicts, orphans };
 }
 
-/** The texts of files that both have a region. */
+/** The current and the generated text of a file, with the record of the last generation. */
 interface Texts {
   readonly present: string;
   readonly generated: string;
@@ -110,13 +110,13 @@ interface Both {
 
 function choose({ region, own, text, record }: Both, conflicts: Conflict[]): string {
   const recorded = isRecorded(record, region) ? record.regions[region] : undefined;
-  // The author may have formatted it.
+  // The hash ignores formatting, so the author's format is kept if nothing else has changed.
   if (hash(own) === recorded) return hash(text) === recorded ? own : text;
   if (hash(text) !== recorded && hash(text) !== hash(own)) conflicts.push({ part: region, kept: own, offered: text });
   return own;
 }
 
-/** Keeps the generated order, and the author's format. What the author has added comes last. */
+/** Returns the merged text in the generated order, with the author's formatting. Regions that the author has added come last. */
 function inFresh(
   old: readonly Piece[],
   fresh: readonly Piece[],
@@ -134,7 +134,7 @@ function inFresh(
     .join("");
 }
 
-/** Returns the text around regions as the author has formatted it, if the author has only formatted it. */
+/** Returns the text between regions as the author has formatted it, if only its formatting was changed. */
 function formatted(old: readonly Piece[], fresh: readonly Piece[], at: number): string {
   const text = fresh[at]?.text ?? "";
   const isPlace = (place: number) => {
@@ -149,7 +149,7 @@ function formatted(old: readonly Piece[], fresh: readonly Piece[], at: number): 
   return same?.text ?? text;
 }
 
-/** Keeps the author's order and text. New regions come after the last one that was generated. */
+/** Returns the merged text in the author's order. New regions follow the last generated one. */
 function inOld(
   old: readonly Piece[],
   fresh: readonly Piece[],
@@ -168,7 +168,7 @@ function inOld(
   return kept.join("");
 }
 
-/** Whether a piece is the empty line of a region that is removed: the one before it, or after it if there is none before. */
+/** Whether a piece is the empty line of a removed region: the line before it or, without one, the line after it. */
 function isLeftOver(pieces: readonly Piece[], at: number, isKept: (piece: Piece) => boolean): boolean {
   const isEmpty = (piece: Piece | undefined) => piece?.region === undefined && piece?.text.trim() === "";
   const isRemoved = (piece: Piece | undefined) => piece !== undefined && !isKept(piece);
@@ -177,7 +177,7 @@ function isLeftOver(pieces: readonly Piece[], at: number, isKept: (piece: Piece)
   return isRemoved(pieces[at - 1]) && !isEmpty(pieces[at - 2]);
 }
 
-/** Whether a region that is no longer generated belongs to the author: added, or changed. */
+/** Whether a region that is no longer generated was added or changed by the author. */
 function isAuthors(region: string | undefined, text: string, chosen: ReadonlyMap<string, string>, record: FileRecord) {
   if (region === undefined || chosen.has(region)) return false;
   return !isRecorded(record, region) || record.regions[region] !== hash(text);
@@ -189,7 +189,7 @@ function hasOrderOf(pieces: readonly Piece[], { regions }: FileRecord): boolean 
   return JSON.stringify(names) === JSON.stringify(Object.keys(regions));
 }
 
-/** Returns the place of the last region that was generated. The author's own ones may be outside of the function. */
+/** Returns the index of the last generated region. Regions of the author do not count, because they may be outside of the function. */
 function placeOfNew(pieces: readonly Piece[], record: FileRecord): number {
   return pieces.findLastIndex(({ region }) => region !== undefined && isRecorded(record, region));
 }
@@ -205,7 +205,7 @@ function around(pieces: readonly Piece[]): string {
     .join("");
 }
 
-/** Hashes the text around the regions, and where they are in it. Regions with nothing between them count as one. */
+/** Hashes the text around regions and the positions of the regions. Adjacent regions count as one. */
 function hashAround(pieces: readonly Piece[]): string {
   const placed = pieces.map(({ region, text }) => (region === undefined ? text : "\n// #region\n")).join("");
   return hash(placed.replace(/(?:\/\/ #region\s+)+/g, "// #region\n"));
@@ -266,7 +266,7 @@ function split(text: string): Piece[] {
   };
   for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
     const name = /^\s*\/\/ #region (.*?)\s*$/.exec(line)?.[1];
-    // The second region of a name is a copy. It is text of the author.
+    // The second region with the same name is a copy, which belongs to the author.
     if (region === undefined && name !== undefined && !names.has(name)) {
       end();
       region = name;

@@ -17,17 +17,17 @@ import type { Member, Scalar, Shape } from "./shape.ts";
 import { hasHidden, oneLine, shorten } from "./text.ts";
 import { isTree, listOf, scalarText, type Tree, textOf, treeOf } from "./tree.ts";
 
-/** How much of a schema is converted. */
+/** The level of detail with which a schema is converted. */
 export interface Detail {
-  /** How deep objects are described. */
+  /** The maximum depth of objects that are described. */
   readonly depth: number;
   /** The maximum length of a description, in characters; 0 for none. */
   readonly textMax: number;
-  /** Whether the schema is that of a response: members may be missing and unknown ones are allowed. */
+  /** Whether the schema is for a response. Members may then be missing, and unknown members are allowed. */
   readonly isResponse?: boolean;
 }
 
-/** Whether every object has a member of this name. Zod would find it where the model has given nothing. */
+/** Whether every object inherits a member with this name. Zod would find it even if the model has not passed it. */
 const isInherited = (name: string) => name in Object.prototype;
 
 const OPEN: Shape = { kind: "map", values: { kind: "unknown" } };
@@ -43,7 +43,7 @@ export class Converter {
     this.#detail = detail;
   }
 
-  /** Converts a schema. @param path The references that contain it. A schema within itself is left open. */
+  /** Converts a schema. @param path The references that lead to it. A recursive schema accepts any members. */
   convert(given: unknown, path: readonly string[] = [], depth = this.#detail.depth): Shape {
     this.#left -= 1;
     const placed = this.#description.resolve(given);
@@ -82,7 +82,7 @@ export class Converter {
   #bare(schema: Tree, path: readonly string[], depth: number): Shape {
     const types = typesOf(schema);
     const enumerated = this.#values(schema);
-    // Responses often have values that are not described yet.
+    // Responses often contain values that are not described yet.
     if (enumerated !== undefined && (this.#detail.isResponse !== true || types.length === 0)) return enumerated;
     const alternatives = listOf(schema.oneOf ?? schema.anyOf);
     if (alternatives.length > 0 && Object.keys(treeOf(schema.properties)).length === 0)
@@ -110,7 +110,7 @@ export class Converter {
     if (values.length === 0 || values.length > ENUM_MAX) return undefined;
     // A number that JSON cannot express, or that was rounded when it was read.
     if (values.some((value) => typeof value === "number" && !isExact(value))) return undefined;
-    // A model would read text that nobody has seen.
+    // Hidden text must not reach a model.
     if (values.some((value) => typeof value === "string" && hasHidden(value))) return undefined;
     const isNullable = given.includes(null);
     return { kind: "values", values, ...(isNullable ? { isNullable } : {}) };
@@ -125,7 +125,7 @@ export class Converter {
     return { ...union(options), ...(isNullable ? { isNullable } : {}) };
   }
 
-  /** Whether a schema describes an object, as far as its first level says. */
+  /** Whether a schema describes an object at its top level. */
   #isObject(given: unknown): boolean {
     const schema = this.#description.tree(given);
     const [type = schema.allOf === undefined ? "unknown" : "object"] = typesOf(schema);
@@ -146,10 +146,10 @@ export class Converter {
       if (!isResponse && treeOf(member).readOnly === true) return [];
       const shape = this.convert(member, path, depth - 1);
       if (!isResponse) return [{ name, shape, isRequired: required.has(name) }];
-      // APIs often omit what they promise, or send null. A result that does not fit its schema would be lost.
+      // APIs often omit required members or send null. A result that violates its schema would be lost.
       return [{ name, shape: { ...shape, isNullable: true }, isRequired: false }];
     });
-    // A member without a description can still be given.
+    // A member that is not described can still be passed.
     const isOpen = isResponse || isTree(rest) || rest === true || names.length < given.length;
     return { kind: "object", members, isOpen };
   }
@@ -163,7 +163,8 @@ export class Converter {
     const values = listOf(schema.enum);
     const some =
       values.length > ENUM_MAX ? ` One of ${values.slice(0, 10).map(scalarText).join(", ")}, and others.` : "";
-    // A default is only described: what the model leaves out is not sent, because the API may refuse it in some combinations.
+    // A default is only mentioned in the description. A value that the model omits is not sent, because the API may refuse the default in
+    // some combinations.
     const isScalar = ["string", "number", "boolean"].includes(typeof schema.default) && schema.default !== "";
     const initial = isScalar ? ` Default: ${String(schema.default).slice(0, 60)}.` : "";
     const text =
@@ -198,7 +199,10 @@ function union(options: readonly Shape[]): Shape {
   return { kind: "any-of", options: [...different.values()] };
 }
 
-/** A text or number of a response, without the limits that APIs often exceed. A number that JavaScript would round is a text. */
+/**
+ * Returns the shape of a text or number in a response, without limits, because APIs often exceed them. An int64 may be a text, because
+ * JavaScript would round it.
+ */
 function received({ format }: Tree, type: string | undefined): Shape {
   if (type === "string") return { kind: "string" };
   return type === "integer" && format === "int64" ? { kind: "unknown" } : { kind: "number", isInteger: false };
@@ -217,7 +221,7 @@ function isExact(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
 
-/** Reads a minimum and a maximum. A minimum above `minMax` is left to the API: no example would have that size. */
+/** Reads a minimum and a maximum. A minimum above `minMax` is not enforced, because no example would have that size. */
 function sizes(
   schema: Tree,
   [low, high]: readonly [string, string],
@@ -228,7 +232,7 @@ function sizes(
   return min <= (max ?? Infinity) ? { min: min === 0 || min > minMax ? undefined : min, max } : {};
 }
 
-/** The detail of the arguments of a tool, and what is left out step by step if the schema is too large. */
+/** The levels of detail for the arguments of a tool, in descending order. A lower level is used if the schema is too large. */
 export const DETAILS: readonly Omit<Detail, "isResponse">[] = [
   { depth: 5, textMax: MEMBER_TEXT_MAX },
   { depth: 4, textMax: MEMBER_TEXT_MAX },

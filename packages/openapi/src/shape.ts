@@ -1,5 +1,5 @@
 /**
- * The schema of an argument or result, between the description and the code.
+ * The schema of an argument or result in an intermediate form, between the description and the code.
  *
  * @module
  */
@@ -41,7 +41,7 @@ export interface Member {
   readonly isRequired: boolean;
 }
 
-/** Whether a shape is that of one value. */
+/** Whether a shape is a scalar. */
 export function isScalar({ kind }: Shape): boolean {
   return kind === "string" || kind === "number" || kind === "boolean" || kind === "values";
 }

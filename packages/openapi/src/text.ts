@@ -7,10 +7,10 @@
 /** Control characters, and characters that are invisible, change the direction of text, or have no meaning. */
 const HIDDEN =
   /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Cs}|\p{Co}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|[\ufff9-\ufffb]/gu;
-/** What test runners and compilers obey in a comment or string. */
+/** Matches directives that test runners and compilers obey in comments and strings. */
 const DIRECTIVE = /@(?=vitest|jest|module-tag|ts-)/gi;
 
-/** Whether a text has what test runners and compilers obey in a comment. */
+/** Whether a text contains a directive that test runners and compilers obey in a comment. */
 export function hasDirective(text: string): boolean {
   return text.search(DIRECTIVE) >= 0;
 }
@@ -20,7 +20,7 @@ export class DescriptionError extends Error {
   override readonly name = "DescriptionError";
 }
 
-/** Whether a text has characters that cannot be seen, and that a reader of the code would not expect. */
+/** Whether a text contains invisible characters, which a reader of the code would not expect. */
 export function hasHidden(text: string): boolean {
   return text.search(HIDDEN) >= 0;
 }
@@ -53,15 +53,12 @@ export function memberOf(object: string, name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? `${object}.${name}` : `${object}[${quote(name)}]`;
 }
 
-/**
- * Returns text for a comment: one line without hidden characters, which can end neither a line nor a block comment, and which neither
- * a program that reads comments obeys nor ends a region.
- */
+/** Returns text for a comment: one line without hidden characters and directives, which can end neither the comment nor a region. */
 export function comment(text: string, charsMax = 120): string {
   return (
     shorten(oneLine(text), charsMax)
       .replaceAll("*/", "* /")
-      // Several in a row are removed together: the rest would be one of them again.
+      // Consecutive characters are removed together, because the rest could form a directive again.
       .replace(/@+(?=\w)/g, "")
       .replace(/#[#\s]*(?=(?:end)?region)/gi, "")
   );
@@ -94,7 +91,7 @@ function withoutComments(text: string): string {
   }
 }
 
-/** Returns whole sentences, or as much of the first one as fits. */
+/** Returns as many whole sentences as fit, or the beginning of the first one. */
 export function shorten(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const begin = text.slice(0, charsMax - 1);
@@ -104,7 +101,7 @@ export function shorten(text: string, charsMax: number): string {
   return `${begin.slice(0, word > charsMax / 2 ? word : begin.length).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
-/** The maximum length of a name whose words are read, in characters. */
+/** The maximum number of characters of a name that are split into words. */
 const NAME_READ_MAX = 300;
 
 /** Splits a name into its words, in lower case: `getPetById`, `pets/list-all` and `get_pet` alike. */
@@ -137,7 +134,7 @@ export function pascal(name: string): string {
     .join("");
 }
 
-/** Returns the name if no other has it, or one with a number. */
+/** Returns the name, with a number if it is already taken. */
 export function unique(name: string, taken: ReadonlySet<string>, separator = "_"): string {
   if (!taken.has(name)) return name;
   for (let number = 2; ; number += 1) {

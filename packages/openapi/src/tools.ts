@@ -1,5 +1,5 @@
 /**
- * Makes a tool of an operation: its arguments, its schemas within the limits of hosts, and how its pages are followed.
+ * Creates tools from operations: their arguments, their schemas within the limits of hosts, and how their pages are followed.
  *
  * @module
  */
@@ -38,10 +38,10 @@ export interface Tool {
   readonly text: string;
   readonly arguments: readonly Argument[];
   readonly output: Shape | undefined;
-  /** The whole response, for an example. */
+  /** The complete response, from which an example is made. */
   readonly response: Shape;
   readonly pages: Pages | undefined;
-  /** What clients receive in the list of tools. */
+  /** The tool as clients receive it in the list of tools. */
   readonly listed: Listed;
   /** The size that the tool adds to the list, in bytes. */
   readonly bytes: number;
@@ -80,7 +80,7 @@ export function makeTools(
   return { tools, refused };
 }
 
-/** The schemas of operations, which do not change when only the names of tools do. */
+/** The converted schemas, cached by operation, because they do not depend on the names of tools. */
 const schemas = new WeakMap<Operation, Schemas>();
 
 interface Schemas {
@@ -102,7 +102,7 @@ function makeTool(description: Description, operation: Operation, name: string, 
   if (typeof fitting === "string") return fitting;
   if (!operation.isReadable) return "its response is neither JSON nor text";
   const pages = findPages(operation, response);
-  // A result that does not fit its schema is an error. After a change that has succeeded, a model would make it again.
+  // A result that violates its schema is an error, after which a model would repeat even a successful change.
   const output = pages === undefined && operation.method === "GET" ? smallOutput(response) : undefined;
   const title = shorten(oneLine(operation.summary ?? ""), 80) || undefined;
   const text = describeTool(operation, name);
@@ -174,7 +174,7 @@ function argumentsOf(description: Description, operation: Operation, detail: Det
   const taken = new Set<string>();
   const nameOf = (name: string) => {
     const plain = /^[A-Za-z][\w.-]{0,63}$/.test(name) ? name : wordsOf(name).join("_").slice(0, 60) || "value";
-    // A member of every object would be found where the model has given nothing.
+    // An inherited member would be found even if the model has not passed it.
     const isFree = /^[A-Za-z]/.test(plain) && !(plain in Object.prototype);
     const own = unique(isFree ? plain : `a_${plain}`, taken);
     taken.add(own);
@@ -209,7 +209,7 @@ function argumentsOf(description: Description, operation: Operation, detail: Det
   return found;
 }
 
-/** Whether the model names a parameter. */
+/** Whether the model provides the value of a parameter. */
 function isArgument({ isGenerated = false }: Parameter): boolean {
   return !isGenerated;
 }
@@ -221,7 +221,7 @@ function wholeShape({ type }: Body, shape: Shape): Shape {
   return { kind: "map", values: { kind: "unknown" } };
 }
 
-/** A part of a path is one value or a list of values, and cannot be empty. */
+/** Returns the shape of a path parameter: a scalar or a list of scalars, which cannot be empty. */
 function pathShape(shape: Shape): Shape {
   if (shape.kind === "list" && isScalar(shape.items)) {
     return { ...shape, items: { ...shape.items, isNullable: false }, isNullable: false, min: shape.min ?? 1 };
@@ -237,7 +237,7 @@ function responseOf(description: Description, { response }: Operation): Shape {
   return new Converter(description, { depth: 4, textMax: 0, isResponse: true }).convert(response);
 }
 
-/** The schema of structured results has to be an object, and is worth its size only if it is small. */
+/** Returns the output schema, if it is an object and small enough to be worth its size. */
 function smallOutput(response: Shape): Shape | undefined {
   if (response.kind !== "object" || response.isNullable || response.members.length === 0) return undefined;
   return bytesOf(toJsonSchema(response)) <= OUTPUT_BYTES_MAX ? response : undefined;

@@ -1,5 +1,5 @@
 /**
- * Reads JSON and YAML of strangers into values with bounded size and depth.
+ * Parses untrusted JSON and YAML into values with bounded size and depth.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { parseDocument } from "yaml";
 import { ALIASES_MAX, DEPTH_MAX, TEXT_CHARS_MAX, VALUES_MAX } from "./limits.ts";
 import { DescriptionError } from "./text.ts";
 
-/** An object of a description. It has no prototype, so no name of a member has a meaning. */
+/** An object of a description. It has no prototype, so no member name has a special meaning. */
 export type Tree = { readonly [name: string]: unknown };
 
 /** Whether a value is an object, and not a list. */
@@ -82,7 +82,7 @@ function copy(value: unknown, depth: number, values: { left: number }): unknown 
   if (values.left < 0) throw new DescriptionError(`The description has more than ${VALUES_MAX} values.`);
   if (depth > DEPTH_MAX) throw new DescriptionError(`The description is nested deeper than ${DEPTH_MAX} levels.`);
   if (typeof value === "bigint") return Number(value);
-  // A half of a pair of surrogates cannot be encoded.
+  // An unpaired surrogate cannot be encoded.
   if (typeof value === "string") return value.toWellFormed();
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((each) => copy(each, depth + 1, values));

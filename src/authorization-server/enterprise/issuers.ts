@@ -92,7 +92,7 @@ const DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
 /** @throws {KitError} `options-invalid` naming the member. */
 export function checkIssuer(trusted: TrustedIssuer): void {
   checkOptions("enterprise(): issuers: ", trusted, OPTIONS);
-  // A policy from a database may have null for what was left out, also in an accessor of its class. It must not read as "no limit".
+  // A policy from a database may contain null for a missing value, even in an accessor of its class. Null must not mean "no limit".
   const empty = NAMES.find((name) => trusted[name] === null);
   if (empty !== undefined) throw invalid(`${empty} is null; leave it out`);
   for (const name of ["tenant", "audienceTenant", "organisationsClaim"] as const) {
@@ -101,7 +101,7 @@ export function checkIssuer(trusted: TrustedIssuer): void {
   }
   const { issuer, jwks, algorithms, domains, allow } = trusted;
   checkUrl("enterprise(): issuers: issuer", issuer);
-  // Assertions have such a host in its form with "xn--", so that it would never be found.
+  // Assertions contain such a host in its "xn--" form, so this issuer would never be found.
   if (!URL_TEXT.test(issuer)) throw invalid(`issuer is ${quote(issuer)}; write it in ASCII, as in the assertions`);
   if (typeof jwks === "string") checkUrl("enterprise(): issuers: jwks", jwks);
   else if (jwks !== undefined && !(Array.isArray(jwks.keys) && jwks.keys.every(isObject)))
@@ -129,11 +129,12 @@ function invalid(problem: string): KitError {
  * removed, and requested again when they are needed.
  */
 const CACHED_MAX = 8_000_000;
-/** What an issuer costs in addition to its keys, in characters. */
+/** The size of a cached issuer in addition to its keys, in characters. */
 const ISSUER_SIZE = 500;
 
 /**
- * The maximum length of an issuer and of an organisation for which is asked. Authors use them as keys of KV, which have up to 512 bytes.
+ * The maximum length of an issuer or organisation that is passed to the author's function. Authors use them as keys of KV, which have up
+ * to 512 bytes.
  * @limit bytes The claim `iss`, `tenant` or `aud_tenant` of an assertion. An issuer or organisation with a longer one is not trusted.
  */
 const NAME_MAX = 512;
@@ -171,7 +172,7 @@ export class Issuers {
     const found = await inTime(this.#find(asked, env as never));
     if (!found) return undefined;
     checkIssuer(found);
-    // A function that answers with another company than the one that is asked for must not let it speak for that company.
+    // If the author's function returns the policy of another company, the issuer must not be trusted with it.
     return isSame(found, asked) ? found : undefined;
   }
 
@@ -227,7 +228,7 @@ function checkList(given: readonly TrustedIssuer[]): void {
   }
 }
 
-/** Whether the author can be asked for a name of a stranger: as a key of KV, and as a member of an object that has no such member. */
+/** Whether an untrusted name is safe for the author's function, which may use it as a key of KV or as the name of a member of an object. */
 function isName(name: string | undefined): boolean {
   if (name === undefined) return true;
   return encodeText(name).length <= NAME_MAX && !(name in Object.prototype);

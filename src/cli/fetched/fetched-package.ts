@@ -15,7 +15,7 @@ import { packageVersion } from "../version.ts";
 /** A package with a program of the same name. It has the version of mcp-edge. */
 export interface FetchedPackage {
   readonly name: string;
-  /** About how much is fetched, in MB. */
+  /** The approximate size of the download, in MB. */
   readonly megabytes: number;
 }
 

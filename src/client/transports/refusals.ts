@@ -8,7 +8,7 @@ import { ClientError, invalidAnswer, type RefusedResponse } from "../basics/erro
 /** The maximum number of characters of a response body that an error contains. */
 const KEPT_CHARS = 2_000;
 
-/** What is known about a refusal in addition to the response. */
+/** Facts about a refusal in addition to the response. */
 export interface RefusalDetails {
   readonly body: string;
   /** The values of the headers from the options. */

@@ -33,7 +33,7 @@ export interface ErrorContext {
 /** Receives every exception. A failure of the reporter does not affect the response to the client. */
 export type ErrorReporter = (error: unknown, context: ErrorContext) => void | Promise<void>;
 
-/** What an exception belongs to. The reporter adds the correlation id. */
+/** The context of an exception. The reporter adds the correlation id. */
 export type ErrorSubject = Omit<ErrorContext, "correlationId">;
 
 /** A server to which exceptions are reported. */

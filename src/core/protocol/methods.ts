@@ -23,7 +23,7 @@ export type RunKind = "tool" | "prompt" | "resource";
 /** The members of results that hold the entries of lists. */
 export type ListMember = "tools" | "prompts" | "resources" | "resourceTemplates" | "tasks";
 
-/** What is known about a request of a client. `lacks` in the table of versions names the requests that a version does not have. */
+/** The facts about a request of a client. `lacks` in the table of versions names the requests that a version does not have. */
 export interface RequestRow {
   /** The capability that a server declares if it serves the method, as a path. Absent if none is needed. */
   readonly capability?: string;

@@ -1,5 +1,5 @@
 /**
- * How far a run has repeated earlier runs: which of their questions it has asked again.
+ * Tracks how far a run has repeated earlier runs: which of their questions it has asked again.
  *
  * @module
  */

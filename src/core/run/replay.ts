@@ -1,5 +1,5 @@
 /**
- * Runs handlers that ask in the middle, for clients of every version.
+ * Runs handlers that ask questions in the middle of a request, for clients of every version.
  *
  * @module
  */
@@ -32,7 +32,7 @@ const begin: BeginReplay = (context, given, inputResponses, check) => {
   return isFirst ? new LazyAttempt(create) : create();
 };
 
-/** The rounds of handlers that ask in the middle. */
+/** The rounds of handlers that ask questions in the middle of a request. */
 export const replayRounds: RunRounds = createRounds(begin);
 
 function liveAsker({ asker }: RequestContext) {

@@ -49,7 +49,7 @@ export interface RequestContext extends HandlerRequest {
   readonly startTimer?: StartTimer | undefined;
   /** Runs the handler as a task. */
   readonly rounds?: RunRounds | undefined;
-  /** Runs handlers that ask in the middle. Absent where they can only return questions. */
+  /** Runs handlers that ask in the middle of a request. Absent where they can only return questions. */
   readonly replay?: RunRounds | undefined;
   /** The tasks that `subscriptions/listen` reports. Absent where there are none. */
   readonly tasks?: TaskUpdates | undefined;

@@ -1,5 +1,5 @@
 /**
- * What serves each method, with the conditions under which a server offers it.
+ * The functions that serve the methods, with the conditions under which a server offers each of them.
  *
  * @module
  */
@@ -55,7 +55,7 @@ function list(method: ListMethod): Method {
   };
 }
 
-/** What serves each method, in the versions that have it. */
+/** The functions that serve the methods, in the versions that have them. */
 export const METHODS: Readonly<Record<Exclude<RequestName, AddedMethod>, Method>> = {
   initialize: {
     serve: (context) =>

@@ -57,7 +57,7 @@ export async function withContext<Result>(
 
 /** A run of a handler that has a time limit. */
 export interface TimedRun {
-  /** What runs, as the subject of the error message. */
+  /** The description of the work, as the subject of the error message. */
   readonly what: string;
   /** 0 or Infinity means no limit. */
   readonly timeoutMs: number;

@@ -1,5 +1,5 @@
 /**
- * How to connect to a server: lines to paste, and links that add it to a host.
+ * Instructions for connecting to a server: lines to paste, and links that add it to a host.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 /** One way to connect, by the name of the client. */
 export type Way = readonly [client: string, text: string];
 
-/** What the ways depend on. */
+/** The facts on which the instructions depend. */
 export interface Address {
   readonly url: string;
   /** The name of the server. */

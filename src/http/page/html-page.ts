@@ -55,7 +55,7 @@ export function createRefusal(refusal: Response, message: string, url: string, b
   return page;
 }
 
-/** What a page shows. */
+/** The contents of a page. */
 interface Content {
   readonly heading: Html;
   readonly about: Html;

@@ -1,5 +1,5 @@
 /**
- * What a server offers, as a list for people: tools, prompts, resources and resource templates.
+ * Lists what a server offers, for people: tools, prompts, resources and resource templates.
  *
  * @module
  */

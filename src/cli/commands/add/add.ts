@@ -22,7 +22,7 @@ export async function addPart(part: (typeof PARTS)[number], options: AddOptions)
 /**
  * Shows changes, asks for confirmation unless the options say otherwise, and makes them. Returns the exit code.
  *
- * @param done What is said after the changes were made.
+ * @param done The message after the changes were made.
  */
 export async function applyChanges(
   changes: readonly Change[],

@@ -12,7 +12,7 @@ const CELLS_MAX = 4_000_000;
 
 /** The maximum number of characters shown of the beginning and of the end of a changed line. Generated lines can be very long. */
 const [BEGIN_MAX, END_MAX] = [200, 100];
-/** The same for a line of a new file, which nobody has read before. */
+/** The maximum for the beginning of a line in a new file. It is larger, because the user has not read the file before. */
 const NEW_MAX = 2_000;
 
 /** One line of a comparison. */

@@ -10,5 +10,5 @@ export interface AddOptions {
 /** The names of the parts. */
 export const PARTS = ["auth", "tasks", "d1", "app", "test", "recorder"] as const;
 
-/** The part that is written from a description. */
+/** The part that is generated from an OpenAPI description. */
 export const OPENAPI = "openapi";

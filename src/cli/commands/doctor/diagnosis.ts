@@ -1,5 +1,5 @@
 /**
- * What the doctor has found so far.
+ * Collects the findings of the doctor.
  *
  * @module
  */
@@ -26,13 +26,13 @@ export const STEPS = [
 /** A step of a connection. */
 export type Step = (typeof STEPS)[number];
 
-/** The steps whose findings are not about hosts, unless they name some. */
+/** The steps whose findings do not concern hosts, unless they name some. */
 const APART: ReadonlySet<Step> = new Set(["origin", "call", "project"]);
 
 /** `breaks`: the hosts cannot use the server, or a part of it. `degrades`: something is lost. `note`: nothing has to change. */
 export type Severity = "breaks" | "degrades" | "note";
 
-/** What has to change. */
+/** The part that has to change. */
 export type Fault = "server" | "configuration" | "host" | "network";
 
 /** A fault that was found. */

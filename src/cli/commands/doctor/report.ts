@@ -1,5 +1,5 @@
 /**
- * What the doctor prints.
+ * Prints the findings of the doctor.
  *
  * @module
  */

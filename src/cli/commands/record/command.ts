@@ -3,7 +3,7 @@ import type { CliCommand } from "../../command.ts";
 import { addConnectionOptions, SERVER } from "../../server/options.ts";
 import type { RecordOptions } from "./options.ts";
 
-/** `mcp-edge record`: what passes between clients and any server. */
+/** `mcp-edge record`: records the messages between clients and any server. */
 export const record: CliCommand = {
   name: "record",
   takesServer: true,

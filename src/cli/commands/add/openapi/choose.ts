@@ -1,5 +1,5 @@
 /**
- * Which operations become tools.
+ * Chooses the operations that become tools.
  *
  * @module
  */
@@ -11,27 +11,27 @@ import { counted, oneLine } from "../../../terminal/terminal.ts";
 import type { OfferedTool } from "./generator.ts";
 import type { OpenapiOptions } from "./options.ts";
 
-/** The number of operations above which the user is asked for tags first. */
+/** The maximum number of operations in a prompt. If there are more, the user first chooses tags. */
 const LISTED_MAX = 40;
 
-/** What the options refer to. */
+/** The state to which the options refer. */
 export interface Known {
-  /** The operations that were chosen when the command ran last; undefined if it did not. */
+  /** The operations that were chosen in the last run; undefined in the first run. */
   readonly before: readonly string[] | undefined;
-  /** The name of the folder, with which the names of tools begin that would otherwise be those of other tools. */
+  /** The name of the folder, which is the prefix of names of tools that are already taken. */
   readonly folder: string;
 }
 
-/** What is known where operations are chosen. */
+/** The circumstances in which operations are chosen. */
 export interface Choice extends Known {
   readonly access: "service" | "user";
   readonly canAsk: boolean;
-  /** Checks what would otherwise only be refused after the user has chosen. */
+  /** Runs the checks that would otherwise fail only after the user has chosen. */
   readonly beforeAsking: () => Promise<void>;
 }
 
 /**
- * Chooses by the options, by what was chosen before, or by asking.
+ * Chooses operations by the options, by the choice of the last run, or by asking the user.
  *
  * @throws {CliError} if nothing is chosen, the user cannot be asked, or an operation does not accept the access of users.
  */
@@ -59,10 +59,10 @@ function limitOf(count: number): [max: number, hosts: string[]] {
   return [Math.min(...TOOL_COUNTS.map(({ max }) => max)), exceeded.flatMap(({ hosts }) => hosts.map(titleOf))];
 }
 
-/** The number of operations that an error names. */
+/** The maximum number of operations listed in an error message. */
 const NAMED_MAX = 5;
 
-/** @throws {CliError} if tools would use a secret of the server, although each user is to act with their own access. */
+/** @throws {CliError} if tools would use a secret of the server, although each user should act with their own access. */
 function refuseSecrets(tools: readonly OfferedTool[]): void {
   const found = tools.filter(({ needsSecret }) => needsSecret);
   if (found.length === 0) return;
@@ -98,7 +98,7 @@ async function chooseOtherwise(
 /**
  * Returns the tools that the options choose. A pattern matches the name of a tool, or its method and path; `*` stands for any text.
  *
- * @param known What was chosen before: `--also` adds to it, and `--exclude` alone removes from it.
+ * @param known The previous choice: `--also` adds to it, and `--exclude` alone removes from it.
  * @throws {CliError} if there is no such tag.
  */
 export function filterTools(
@@ -125,7 +125,7 @@ export function filterTools(
   });
 }
 
-/** The number of tags that an error names. */
+/** The maximum number of tags listed in an error message. */
 const TAGS_MAX = 20;
 
 function checkTags(tools: readonly OfferedTool[], wanted: readonly string[]): void {

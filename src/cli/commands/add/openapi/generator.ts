@@ -1,5 +1,6 @@
 /**
- * The package `mcp-edge-openapi`, in a process of its own with limited memory and time: a hostile description can use up nothing else.
+ * Runs the package `mcp-edge-openapi` in a separate process with limited memory and time, so that a hostile description can exhaust no
+ * other resources.
  *
  * @module
  */
@@ -15,13 +16,13 @@ import { packageVersion } from "../../../version.ts";
 const PACKAGE = { name: "mcp-edge-openapi", megabytes: 5 };
 /** The maximum time for an answer, in milliseconds, including the time to fetch the package. */
 const ANSWER_MS_MAX = 180_000;
-/** How long the last words of a process that has ended are awaited, in milliseconds. */
+/** How long to wait for the remaining output of a process that has ended, in milliseconds. */
 const LAST_WORDS_MS = 1_000;
 /** The maximum memory of the process, in MiB. */
 const MEMORY_MIB_MAX = 3_072;
-/** How much is kept of what the process says about errors, in characters. */
+/** The maximum number of characters of the error output that are kept. */
 const SAID_CHARS_MAX = 10_000;
-/** The maximum length of an error, in characters. */
+/** The maximum length of an error message, in characters. */
 const ERROR_CHARS_MAX = 500;
 /** The signals that end the command. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -37,18 +38,18 @@ export interface OfferedTool {
   readonly tags: readonly string[];
   readonly method: string;
   readonly name: string;
-  /** What the tool adds to the list of tools. */
+  /** The size that the tool adds to the list of tools, in bytes. */
   readonly bytes: number;
   readonly listed: ListedTool;
-  /** Whether it can be called only with a secret of the server, and not with the token of a user. */
+  /** Whether calls require a secret of the server, because the API does not accept the token of a user. */
   readonly needsSecret: boolean;
 }
 
-/** What was read of a description. */
+/** The response to a request to read a description. */
 export interface ReadAnswer {
   readonly title: string;
   readonly version: string;
-  /** Files that the description refers to, and that were not given. */
+  /** Files that the description refers to but that were not sent. */
   readonly missing: readonly string[];
   readonly servers: readonly string[];
   readonly tools: readonly OfferedTool[];
@@ -81,7 +82,7 @@ export class Generator {
   readonly #prepared: Prepared;
   readonly #lines: AsyncIterator<string>;
   readonly #timeMs: number;
-  /** The end of what the process, or npm, has said about errors. */
+  /** The end of the error output of the process or of npm. */
   #said = "";
   #isEnded = false;
 
@@ -108,7 +109,7 @@ export class Generator {
     const { command, args, windowsVerbatimArguments = false } = prepared.program;
     const env = { ...(prepared.options.env ?? process.env), NODE_OPTIONS: `--max-old-space-size=${MEMORY_MIB_MAX}` };
     const stdio = ["pipe", "pipe", "pipe"] as const;
-    // npx starts the package in another process. In a group of their own, both can be ended.
+    // npx starts the package in another process. In a process group, both can be killed.
     const detached = process.platform !== "win32";
     const child = spawn(command, args, {
       ...prepared.options,
@@ -117,7 +118,7 @@ export class Generator {
       detached,
       stdio: [...stdio],
     });
-    // Both are reported by the answer that is missing.
+    // Both errors lead to a missing response, which is reported.
     child.once("error", () => undefined);
     child.stdin?.once("error", () => undefined);
     return new Generator(child, prepared, timeMs);
@@ -146,7 +147,7 @@ export class Generator {
     this.#isEnded = true;
     const { pid, stdin, stdout, stderr } = this.#child;
     stdin?.destroy();
-    // A process that still has the other end would keep this one running.
+    // Open pipes, which another process may still hold, would keep this process running.
     stdout?.destroy();
     stderr?.destroy();
     try {
@@ -164,7 +165,7 @@ export class Generator {
     if (process.listenerCount(name) === 0) process.kill(process.pid, name);
   };
 
-  /** Returns the error of a process that has ended without an answer. Its last words may arrive after its end. */
+  /** Returns the error of a process that has ended without a response. Its last output may arrive after its end. */
   async #whyEnded(): Promise<CliError> {
     const { stderr } = this.#child;
     if (stderr !== null && !stderr.readableEnded && !stderr.destroyed)
@@ -187,7 +188,8 @@ export class Generator {
       this.#child.stdin?.write(`${JSON.stringify(request)}\n`);
       const { value, done = false } = await Promise.race([this.#lines.next(), late]);
       if (done || typeof value !== "string") throw await this.#whyEnded();
-      if (value.length > ANSWER_CHARS_MAX) throw failed("The description leads to too many tools.");
+      if (value.length > ANSWER_CHARS_MAX)
+        throw failed("The description has too many operations. Remove those that you do not need.");
       return readAnswer<T>(value);
     } finally {
       clearTimeout(timer);
@@ -195,7 +197,7 @@ export class Generator {
   }
 }
 
-/** @throws {CliError} if the answer is an error, or is not one of the package. */
+/** @throws {CliError} if the response is an error, or does not come from the package. */
 function readAnswer<T>(line: string): T {
   let answer: { readonly type: string; readonly message?: string } & T;
   try {
@@ -211,7 +213,7 @@ function readAnswer<T>(line: string): T {
 /** The package with its version. */
 const NAME = `${PACKAGE.name}@${packageVersion()}`;
 
-/** Says why there was no answer, from what the process or npm has said. */
+/** Explains a missing response, from the output of the process or npm. */
 function describeEnd(said: string): string {
   const code = /^npm (?:error|ERR!) code (\w{1,40})\s*$/m.exec(said)?.[1];
   if (code !== undefined) {

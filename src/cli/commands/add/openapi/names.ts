@@ -1,5 +1,5 @@
 /**
- * The name of the folder in `src`, and the description from which it was made.
+ * The name of the generated folder in `src`, and the description from which the folder was generated.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { readText } from "../../../files/files.ts";
 import { oneLine } from "../../../terminal/terminal.ts";
 import { type Recorded, readRecord, recordPathOf, sourceOf } from "./record.ts";
 
-/** The maximum length of a title of which a name is made, in characters. */
+/** The maximum number of characters of a title that are used for a name. */
 const TITLE_CHARS_MAX = 300;
 /** The maximum length of a name, in characters. */
 const NAME_CHARS_MAX = 30;
@@ -29,7 +29,7 @@ export function folderName(title: string): string {
   return DEVICES.test(name) ? `${name}-api` : name;
 }
 
-/** @throws {CliError} if a name that the user has given cannot be that of a folder. */
+/** @throws {CliError} if a name from the user is not valid for the folder. */
 export function checkName(name: string | undefined): void {
   if (name === undefined) return;
   if (/^[a-z][a-z\d]*(?:-[a-z\d]+)*$/.test(name) && name.length <= NAME_CHARS_MAX && !DEVICES.test(name)) return;
@@ -38,7 +38,7 @@ export function checkName(name: string | undefined): void {
   );
 }
 
-/** A record with its text. */
+/** A record, with the text of its file. */
 export interface ReadRecord {
   readonly record: Recorded | undefined;
   readonly text: string | undefined;
@@ -54,8 +54,8 @@ export function readRecordOf(name: string): ReadRecord {
 /**
  * Checks a folder whose name was made from the title.
  *
- * @throws {CliError} if it was made from another description, which may have chosen its title for that, or if this description was added
- * with another name.
+ * @throws {CliError} if the folder was generated from another description, which may have the same title on purpose, or if this
+ *   description already has another folder.
  */
 export function checkSource(record: Recorded | undefined, given: string, name: string): void {
   const source = sourceOf(given);

@@ -21,7 +21,7 @@ import { checkServer, chooseServer, describedServer, describeMoved } from "./ser
 import { refuseMissing, Source } from "./source.ts";
 import { projectText, takenNames } from "./sources.ts";
 
-/** The maximum number of times that files are read to which the files before refer. */
+/** The maximum number of rounds in which referenced files are read. Each round reads the files to which the previous round refers. */
 const ROUNDS_MAX = 50;
 
 /** Runs the command and returns its exit code. */
@@ -81,10 +81,10 @@ export async function addOpenapi(path: string | undefined, options: OpenapiOptio
   }
 }
 
-/** The folder to write. */
+/** The folder to write, and its access to the API. */
 interface Target extends Reader {
   readonly access: "service" | "user";
-  /** Whether the user has named it. */
+  /** Whether the user has chosen the name of the folder. */
   readonly isConfirmed: boolean;
 }
 
@@ -94,7 +94,7 @@ function write(generator: Generator, tools: readonly OfferedTool[], target: Targ
   return generator.write({ ...request, present: readPresent(record), records: record?.files ?? {} });
 }
 
-/** @throws {CliError} if the project has secrets of these names already, and the user has not confirmed that they are for this API. */
+/** @throws {CliError} if the project already has secrets with these names, unless the user has confirmed that they are for this API. */
 function checkSecrets(terminal: Terminal | undefined, secrets: readonly string[], target: Target): void {
   const taken = takenSecrets(secrets, target);
   if (taken.length === 0) return;
@@ -103,20 +103,20 @@ function checkSecrets(terminal: Terminal | undefined, secrets: readonly string[]
   terminal?.note(terminal.err.yellow(text));
 }
 
-/** Checks the secrets of all operations, so that nobody chooses for nothing. @throws {CliError} as `checkSecrets`. */
+/** Checks the secrets of all operations before the user chooses any. @throws {CliError} as `checkSecrets`. */
 async function checkSecretsOfAll(generator: Generator, read: ReadAnswer, target: Target): Promise<void> {
   if (target.isConfirmed) return;
   const { secrets } = await write(generator, read.tools, target);
   checkSecrets(undefined, secrets, target);
 }
 
-/** Returns the secrets that the tools did not use before. */
+/** Returns the secrets that the generated tools did not use before. */
 function newSecrets({ secrets }: WriteAnswer, name: string): string[] {
   const before = projectText(`src/${name}/api.ts`);
   return secrets.filter((secret) => !hasWord(before, secret));
 }
 
-/** What is recorded in addition to what was made. */
+/** The facts that are recorded in addition to the generated files. */
 interface Recording {
   /** The file or URL of the description. */
   readonly given: string;
@@ -145,7 +145,7 @@ function recordChange(name: string, record: Recorded): Change {
   return { path: recordPathOf(name), before: text ?? "", after: writeRecord(record, text), isBrief: true };
 }
 
-/** Reads a description, and if the user wants it, the files that it refers to. */
+/** Reads a description and, if the user has allowed it, the files that it refers to. */
 async function readAll(
   generator: Generator,
   source: Source,
@@ -153,7 +153,7 @@ async function readAll(
   given: object = {},
 ): Promise<ReadAnswer> {
   for (let rounds = 0; rounds <= ROUNDS_MAX; rounds += 1) {
-    // The generator keeps what it has received.
+    // The generator keeps the texts that it has received.
     const texts = source.takeNew();
     const read = await generator.read({ main: source.main, texts, schemaBytesMax: SCHEMA_BYTES.max, ...given });
     if (read.missing.length === 0) return read;
@@ -161,7 +161,7 @@ async function readAll(
     await source.add(read.missing);
   }
   throw usageError(
-    `The description refers to files that refer to others, more than ${ROUNDS_MAX} times. Bundle it into one file first.`,
+    `The files of the description refer to one another over more than ${ROUNDS_MAX} steps. Bundle them into one file first.`,
   );
 }
 
@@ -187,7 +187,7 @@ function readLines(path: string): string | undefined {
   return readText(path)?.replaceAll("\r\n", "\n");
 }
 
-/** Returns the records of the files that are not generated any more, because other operations were chosen. */
+/** Returns the records of existing files that are no longer generated, because other operations were chosen. */
 function leftFiles({ records }: WriteAnswer, record: Recorded | undefined): Records {
   const left = Object.entries(record?.files ?? {}).filter(
     ([path]) => !Object.hasOwn(records, path) && existsSync(path),
@@ -196,8 +196,8 @@ function leftFiles({ records }: WriteAnswer, record: Recorded | undefined): Reco
 }
 
 /**
- * The changes of the generated files. A file that the author has removed is not written again, and one that was not generated is not
- * replaced.
+ * Returns the changes to the generated files. A file that the author has deleted is not written again, and a file that was not generated
+ * is not replaced.
  */
 function changesOf({ files }: WriteAnswer, { record, name, isWhole }: Writing): Change[] {
   return files.flatMap(({ path, text }) => {
@@ -209,20 +209,20 @@ function changesOf({ files }: WriteAnswer, { record, name, isWhole }: Writing): 
   });
 }
 
-/** How files are written. */
+/** The context in which files are written. */
 interface Writing {
   readonly record: Recorded | undefined;
   /** The name of the folder. */
   readonly name: string;
-  /** Whether new files are shown as a whole. They are long. */
+  /** Whether long new files are shown completely. */
   readonly isWhole: boolean;
 }
 
-/** Adds the tools to the server, unless that was done before. A comment does not do it. */
+/** Adds the tools to the server, unless its code already does so. Comments do not count. */
 function register({ server }: Project, path: string, functionName: string): Change[] {
   const code = server.text.replace(/\/\*[\s\S]*?\*\/|(?<![:"'\w])\/\/[^\n]*/g, "");
   const from = importPath(server.path, path);
-  // A formatter may have written it otherwise.
+  // A formatter may have changed the import.
   const imported = new RegExp(
     `import\\s*\\{\\s*${functionName}(?:\\s+as\\s+(\\w+))?\\s*,?\\s*\\}\\s*from\\s*["']${from}["']`,
   ).exec(code);

@@ -25,7 +25,7 @@ export interface OpenapiOptions {
   readonly server?: string;
   /** Whose access to the API is used. */
   readonly access?: "service" | "user";
-  /** Whether the files are read to which the description refers. */
+  /** Whether the files to which the description refers are read. */
   readonly followRefs?: boolean;
   /** Whether more tools than hosts accept are allowed. */
   readonly force?: boolean;

@@ -19,7 +19,7 @@ export interface Recorded {
   readonly access: "service" | "user";
   /** The names of the tools, by their operations. */
   readonly tools: Readonly<Record<string, string>>;
-  /** The operations that were there, and were not chosen. */
+  /** The operations that existed but were not chosen. */
   readonly others?: readonly string[] | undefined;
   /** The hashes of the generated texts, by path. */
   readonly files: Records;
@@ -30,7 +30,7 @@ export function recordPathOf(name: string): string {
   return `src/${name}/generated.json`;
 }
 
-/** Whether the generator may write a path for the folder of this name. */
+/** Whether the generator may write to a path for the folder with this name. */
 export function isOwnPath(path: string, name: string): boolean {
   if (path === `test/${name}.test.ts`) return true;
   return path.startsWith(`src/${name}/`) && /^[a-z\d-]{1,60}\.ts$/.test(path.slice(`src/${name}/`.length));
@@ -71,7 +71,7 @@ export function readRecord(text: string, name: string): Recorded {
   };
 }
 
-/** Whether a file is there, or was removed while it was used. A file that was removed after that is not known any more. */
+/** Whether a file exists, or was deleted while its operations were chosen. A deleted file whose operations were dropped is forgotten. */
 function isKnown([path, file]: readonly [string, object], tools: object): boolean {
   const regions = Object.keys((file as { readonly regions: object }).regions);
   return existsSync(path) || !regions.some((name) => name.includes(" /")) || regions.some((name) => name in tools);

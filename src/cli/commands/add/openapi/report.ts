@@ -1,5 +1,5 @@
 /**
- * What `add openapi` says about the tools, about what has changed since it ran last, and about what the user should do next.
+ * Reports which tools were generated, what has changed since the last run, and what the user should do next.
  *
  * @module
  */
@@ -10,16 +10,16 @@ import { diffLines } from "../diff.ts";
 import type { OfferedTool, ReadAnswer, WriteAnswer } from "./generator.ts";
 import type { Recorded } from "./record.ts";
 
-/** The number of operations that are named with the reason why they cannot become tools. */
+/** The maximum number of operations listed with the reason why they cannot become tools. */
 const REFUSED_SHOWN_MAX = 10;
-/** The number of pairs of tools that are proposed to be combined. */
+/** The maximum number of pairs of tools that are suggested for combination. */
 const RELATED_SHOWN_MAX = 3;
-/** The number of tools that one message names. */
+/** The maximum number of tools listed in one message. */
 const NAMED_MAX = 10;
-/** About what an argument adds to the list of tools. */
+/** The approximate size that an argument adds to the list of tools, in bytes. */
 const ARGUMENT_BYTES = 100;
 
-/** What was made. */
+/** The outcome of a run. */
 export interface Made {
   /** The tools that were chosen. */
   readonly tools: readonly OfferedTool[];
@@ -27,15 +27,15 @@ export interface Made {
   readonly written: WriteAnswer;
   readonly name: string;
   readonly server: string;
-  /** What was made before; undefined if the command runs for the first time. */
+  /** The record of the last run; undefined in the first run. */
   readonly record: Recorded | undefined;
-  /** The files that are not used any more. */
+  /** The files that are no longer used. */
   readonly left: readonly string[];
-  /** The names of tools that the project has otherwise, with their files. */
+  /** The names of the other tools in the project, with their files. */
   readonly taken: ReadonlyMap<string, string>;
 }
 
-/** Says what was made, and what has changed. */
+/** Describes the generated tools and what has changed. */
 export function report(terminal: Terminal, made: Made): void {
   const { read, written, server, record, left } = made;
   const warn = (text: string) => terminal.note(terminal.err.yellow(text));
@@ -86,7 +86,7 @@ function presentTools({ tools, written }: Made): readonly OfferedTool[] {
   return tools.filter(({ id }) => regions.has(id));
 }
 
-/** Says which tools have another name because the project has a tool of their name. */
+/** Describes the tools that got another name because the project already has a tool with their name. */
 function describeRenamed({ tools, record, taken, name: folder }: Made): string[] {
   const isNew = ({ id }: OfferedTool) => record === undefined || !Object.hasOwn(record.tools, id);
   const prefix = `${folder.replaceAll("-", "_")}_`;
@@ -99,7 +99,7 @@ function describeRenamed({ tools, record, taken, name: folder }: Made): string[]
   });
 }
 
-/** Says which operations are new, and which tools are removed because they were not chosen. */
+/** Describes new operations, and tools that are removed because they were not chosen. */
 function describeDifference({ tools, read, record, written }: Made): string[] {
   if (record === undefined) return [];
   const chosen = new Set(tools.map(({ id }) => id));
@@ -126,7 +126,7 @@ function named(tools: readonly OfferedTool[]): string {
   return `${shown.join(", ")}${tools.length > NAMED_MAX ? `, and ${tools.length - NAMED_MAX} more` : ""}`;
 }
 
-/** Says why a region is kept whose operation is not generated any more. */
+/** Explains why a region is kept although its operation is no longer generated. */
 function describeKept(orphan: string, { tools, refused }: ReadAnswer): string {
   const { region } = splitOrphan(orphan);
   const has = (each: { readonly id: string }) => each.id === region;
@@ -138,7 +138,7 @@ function describeKept(orphan: string, { tools, refused }: ReadAnswer): string {
   return `${oneLine(orphan, 200)} ${why}. It is kept, because you have changed it.`;
 }
 
-/** An orphan is the path of a file and the name of a region. */
+/** Splits an orphan, which is written as the path of a file and the name of a region. */
 function splitOrphan(orphan: string): { readonly region: string } {
   return { region: orphan.slice(orphan.indexOf(": ") + 2) };
 }
@@ -153,21 +153,21 @@ function relatedTools(tools: readonly OfferedTool[]): [all: OfferedTool, one: Of
   });
 }
 
-/** What was decided. */
+/** The decisions of this run. */
 export interface Decided {
   readonly access: "service" | "user";
   readonly name: string;
   readonly server: string;
-  /** The secrets that were not there before. */
+  /** The secrets that did not exist before. */
   readonly secrets: readonly string[];
-  /** The binding with another base URL. */
+  /** The binding for another base URL. */
   readonly urlBinding: string;
   readonly isFirst: boolean;
   /** Whether users sign in to this server. */
   readonly hasSignIn: boolean;
 }
 
-/** Says what the user should do next. */
+/** Describes what the user should do next. */
 export function nextSteps({ access, name, server, secrets, ...rest }: Decided): string[] {
   const { isFirst, hasSignIn, urlBinding } = rest;
   const { host } = new URL(server);
@@ -183,7 +183,7 @@ export function nextSteps({ access, name, server, secrets, ...rest }: Decided): 
       : []),
     ...(access === "user" && isFirst
       ? [
-          `The token with which each user has signed in is sent to ${host}, so it has to be that of the provider of this API`,
+          `The token with which each user has signed in is sent to ${host}, so it has to come from the provider of this API`,
         ]
       : []),
     ...(needsSignIn

@@ -1,6 +1,6 @@
 /**
- * Whether the project already has secrets of the names that the tools of an API would read. A description chooses these names with its
- * title, and the host to which they are sent.
+ * Finds existing secrets of the project that the tools of an API would read. The title of a description determines the names of these
+ * secrets, and the description also determines the host to which they are sent.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { otherSources, projectText } from "./sources.ts";
 
 /** The API that reads the secrets. */
 export interface Reader {
-  /** The name of its folder. */
+  /** The name of the folder of the API. */
   readonly name: string;
   readonly server: string;
   readonly record: Recorded | undefined;
@@ -22,15 +22,15 @@ export interface TakenSecret {
   readonly path: string;
 }
 
-/** Files of the project that name secrets and other bindings. The last one is written by `wrangler types`. */
+/** Matches files of the project that name secrets and other bindings. The last one is written by `wrangler types`. */
 const NAMING = /^(?:\.dev\.vars.*|\.env.*|wrangler.*\.(?:toml|jsonc?)|worker-configuration\.d\.ts)$/;
 
-/** Where a secret is that is a variable of the user's machine. */
+/** The place of a secret that is an environment variable of the user. */
 const ENVIRONMENT = "the environment of this shell";
 
-/** Returns the secrets that something else in the project has or reads. */
+/** Returns the secrets that the project already has, or that its other code reads. */
 export function takenSecrets(secrets: readonly string[], { name, server, record }: Reader): readonly TakenSecret[] {
-  // What was agreed to before is not asked again.
+  // The user is not asked again about secrets that were confirmed before.
   const isSameHost = record !== undefined && new URL(record.server).host === new URL(server).host;
   const own = isSameHost ? projectText(`src/${name}/api.ts`) : "";
   const left = secrets.filter((secret) => !hasWord(own, secret));
@@ -40,19 +40,19 @@ export function takenSecrets(secrets: readonly string[], { name, server, record 
     .map(({ name: path }) => ({ path, text: projectText(path) }));
   const files = [...naming, ...otherSources(name)];
   return left.flatMap((secret) => {
-    // A server over stdio reads the variables of the machine.
+    // A server over stdio reads environment variables.
     const isSet = process.env[secret] !== undefined;
     const path = isSet ? ENVIRONMENT : files.find(({ text }) => hasWord(text, secret))?.path;
     return path === undefined ? [] : [{ secret, path }];
   });
 }
 
-/** Whether a text has a word of its own. */
+/** Whether a text contains a whole word. */
 export function hasWord(text: string, word: string): boolean {
   return new RegExp(`\\b${word}\\b`).test(text);
 }
 
-/** Says which secrets exist already, and to which host they would be sent. @param isConfirmed Whether the user has named the folder. */
+/** Names the existing secrets, and the host to which they would be sent. @param isConfirmed Whether the user has chosen the folder. */
 export function describeTaken(
   taken: readonly TakenSecret[],
   { name, server, record }: Reader,

@@ -39,7 +39,7 @@ export function chooseServer(read: ReadAnswer, given: string | undefined): strin
   );
 }
 
-/** Says that the description names another server than before, and how to use it. Undefined if it does not. */
+/** Describes how to use another server that the description now names. Undefined if it does not name another one. */
 export function describeMoved(record: Recorded | undefined, read: ReadAnswer, name: string): string | undefined {
   const now = describedServer(read);
   if (record === undefined || now === undefined || now === record.server) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Reads a description, and the files that it refers to. Both come from strangers: their size, number and time are limited.
+ * Reads a description, and the files that it refers to. All of them are untrusted, so their size, number and time are limited.
  *
  * @module
  */
@@ -20,14 +20,14 @@ const REQUEST_MS_MAX = 60_000;
 const TOTAL_MS_MAX = 300_000;
 /** The maximum number of redirects of a request. */
 const REDIRECTS_MAX = 5;
-/** The number of missing files that an error names. */
+/** The maximum number of missing files listed in an error message. */
 const NAMED_MAX = 3;
-/** The maximum length of a name that an error shows, in characters. */
+/** The maximum length of a name in an error message, in characters. */
 const SHOWN_MAX = 200;
 
 /** The files of a description. */
 export class Source {
-  /** The name of the description among the texts: its URL, or its name in its folder. */
+  /** The key of the description in the texts: its URL, or its name in its folder. */
   readonly main: string;
   /** The files that were read, by their URLs or by their paths in the folder. */
   readonly texts: Map<string, string> = new Map();
@@ -51,7 +51,7 @@ export class Source {
       if (!existsSync(path) || !statSync(path).isFile()) throw usageError(`${oneLine(path, SHOWN_MAX)} is not a file.`);
       const real = realpathSync(path);
       const name = real.slice(dirname(real).length + 1);
-      // What follows it in a reference is a place in the file.
+      // In a reference, the text after `#` is a position in the file.
       if (name.includes("#")) throw usageError(`${oneLine(name, SHOWN_MAX)} has a # in its name. Rename it.`);
       return new Source(name, dirname(real));
     }
@@ -87,7 +87,7 @@ export class Source {
   #open(name: string, folder: string): string {
     const path = join(folder, name);
     if (/^[a-z][a-z\d+.-]+:/i.test(name) || !path.startsWith(folder + sep)) throw elsewhere(name);
-    // They contain settings and secrets, such as .env. The user has named the description itself.
+    // Hidden files, such as .env, contain settings and secrets. The user has chosen the description itself, so it may be hidden.
     if (name !== this.main && /(?:^|[\\/])\.[^./\\]/.test(name))
       throw usageError(`The description refers to the hidden file ${oneLine(name, SHOWN_MAX)}, which is not read.`);
     if (!existsSync(path))
@@ -121,11 +121,11 @@ export class Source {
   }
 }
 
-/** From where a request may be redirected. */
+/** The facts that decide where a request may be redirected. */
 interface Origin {
   /** The URL that the user gave. */
   readonly main: URL;
-  /** Whether a file is read to which the description refers: only the host of the description is requested for it. */
+  /** Whether the request is for a file that the description refers to. Such files are requested only from the host of the description. */
   readonly isFile: boolean;
 }
 
@@ -187,7 +187,7 @@ function checkUrl(given: string): string {
     throw usageError(
       "The URL of the description has a user name or a password, which are not sent. Download the file first.",
     );
-  // A place in the description: all of it is read.
+  // The fragment is a position in the description, which is always read completely.
   url.hash = "";
   return url.href;
 }
@@ -197,7 +197,7 @@ function isSafeTransport({ protocol, hostname }: URL): boolean {
 }
 
 function tooLarge(): CliError {
-  return usageError(`The description has more than ${SOURCE_BYTES_MAX} bytes. Take a part of it.`);
+  return usageError(`The description has more than ${SOURCE_BYTES_MAX} bytes. Remove the parts that you do not need.`);
 }
 
 async function readBounded(response: Response): Promise<string> {

@@ -1,5 +1,5 @@
 /**
- * The sources of a project, apart from those of one API.
+ * The source files of a project, except those of one API.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export function projectText(path: string): string {
   return readBytes(join(process.cwd(), path))?.toString() ?? "";
 }
 
-/** The name of a tool in a call of `server.tool()`, or of a function of the author that calls it. */
+/** Matches the name of a tool in a call of `server.tool()`, or of a function of the author that calls it. */
 const TOOL = /\.\w{0,40}[tT]ool\w{0,40}\(\s*(["'`])([\w.-]{1,128})\1/g;
 
 /**
@@ -37,6 +37,6 @@ export function takenNames(name: string): Map<string, string> {
   const found = otherSources(name).flatMap(({ path, text }) => {
     return [...text.matchAll(TOOL)].map((match): [string, string] => [match[2] ?? "", path]);
   });
-  // The first file is named.
+  // If several files define a tool, the first one is reported.
   return new Map(found.reverse());
 }
