@@ -278,7 +278,9 @@ describe("the lifetime of a session", () => {
     });
   });
 
-  test("ends for an abandoned session that streamed and subscribed, and nothing stays stored", async () => {
+  test("ends for an abandoned session that streamed and subscribed, and nothing stays stored", {
+    tags: "long",
+  }, async () => {
     const session = await Session.open(await at("Brief"));
     await session.request("logging/setLevel", { level: "info" });
     await session.request("resources/subscribe", { uri: "test://a" });
