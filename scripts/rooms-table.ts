@@ -31,6 +31,8 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "worker/page":
     "the page for browsers: `http/page.ts` writes it, with the lines for curl, the Inspector and Claude Code; `mcp-edge dev` prints it as text",
   "worker/debug": "a line in the log for each message",
+  "worker/files": "`files()`: uploads, downloads and their links, the object of a caller's files, the page for a file",
+  "node/files": "files of handlers: in a folder, for untrusted paths; `openFolders()`, for files of tools on stdio",
   "worker/health": "a route that says whether the Worker runs, and what its isolate is doing",
   "worker/token-store": "an object that keeps the tokens of clients in Workers",
   "page-app/api": "the routes of the recorder",

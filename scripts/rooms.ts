@@ -38,6 +38,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ["core"],
     packages: [],
   },
+  files: {
+    holds: "files as arguments and results of tools: schemas, names, media types, the store that handlers use",
+    rooms: ["safe", "core"],
+    packages: [],
+  },
   client: {
     holds:
       "the client: links to servers, era detection, questions, recovery, sign-in. Of core, only `basics` and `protocol`; the last two packages only in `validation` and `oauth`",
@@ -56,7 +61,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   worker: {
     holds: "`edge()`: the Hono app, the Durable Object class and its roles, plugins",
-    rooms: ["http", "look", "core"],
+    rooms: ["http", "look", "files", "core"],
     packages: ["cloudflare:*", "hono", "hono/*"],
   },
   telemetry: {
@@ -94,7 +99,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   node: {
     holds:
       "stdio, a server for Node, `dev` and `check-config`; commands, files and requests of handlers; files of tokens",
-    rooms: ["core", "safe", "client", "skills", "node/record"],
+    rooms: ["core", "safe", "files", "client", "skills", "node/record"],
     packages: ["node:*", "jsonc-parser"],
   },
   "node/record": {

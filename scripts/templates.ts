@@ -21,23 +21,29 @@ const MAJORS = [20, 22, 24];
 /** The template that is tried on every version on which projects can be created, and the other versions. */
 const ON_ALL = { template: "weather", majors: [20, 22] };
 
+interface Options {
+  readonly node?: readonly number[];
+  readonly built: boolean;
+}
+
 await new Command("npm run templates --")
   .description("Creates a project from each template with the packed package, and does with it what a user would.")
   .addArgument(new Argument("[names...]", "the templates, all of them unless given").choices(templates()))
   .option("--node <majors>", "the versions of Node, such as 20,22,24", majors)
+  .option("--built", "packs the package as it was built last", false)
   .helpCommand(false)
   .action(tryAll)
   .parseAsync();
 
 /** Tries what was chosen, several projects at the same time. */
-async function tryAll(names: readonly string[], { node }: { readonly node?: readonly number[] }): Promise<void> {
+async function tryAll(names: readonly string[], { node, built }: Options): Promise<void> {
   const queue = chosen(names, node);
   // npm repeats reads of the registry that fail. Nothing else is tried twice.
   process.env.npm_config_fetch_retries ??= "5";
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-templates-"));
   const startMs = performance.now();
   try {
-    const installed = await installPackage(folder);
+    const installed = await installPackage(folder, built);
     const results: Tried[] = [];
     const work = async () => {
       for (let next = queue.shift(); next; next = queue.shift()) {

@@ -35,6 +35,8 @@ export function sectionsOf(files: readonly string[]): Section[] {
           "once",
           "notifications",
           "data",
+          "files",
+          "files-checks",
           "skills",
           "apps",
           "openapi",

@@ -52,12 +52,15 @@ const PLACES: Readonly<Record<string, string>> = {
   PinnedFetchOptions: "`createPinnedFetch()`",
   CommandOptions: "`allowCommands()`",
   ReadFileOptions: "`readFileWithin()`",
+  FilesOptions: "`files()`",
+  FileOptions: "`file()`",
+  OpenFoldersOptions: "`openFolders()`",
   AuthorizationServerOptions: "`authorizationServer()`",
   EnterpriseOptions: "`enterprise()`",
 };
 
 /** The entries whose options are those of a server. */
-const SERVER = /^mcp-edge(\/worker.*|\/authorization-server.*|\/safe|\/node)?$/;
+const SERVER = /^mcp-edge(\/worker.*|\/authorization-server.*|\/files|\/safe|\/node)?$/;
 
 /** Matches the name of a number that bounds or delays something: it ends in a unit or in Max. */
 const BOUND = /(Max|Ms|max)$/;
@@ -153,10 +156,12 @@ function fixedLimits(): FixedLimit[] {
 
 /** Returns the constants at the top level of the rooms that servers use. */
 function constants(): { file: string; name: string; doc: string; expression: string }[] {
-  const files = ["authorization-server", "core", "http", "safe", "schema", "telemetry", "worker"].flatMap((room) => {
-    const inside = readdirSync(join(ROOT, "src", room), { recursive: true, encoding: "utf8" });
-    return inside.sort().map((file) => `${room}/${file.replaceAll("\\", "/")}`);
-  });
+  const files = ["authorization-server", "core", "files", "http", "safe", "schema", "telemetry", "worker"].flatMap(
+    (room) => {
+      const inside = readdirSync(join(ROOT, "src", room), { recursive: true, encoding: "utf8" });
+      return inside.sort().map((file) => `${room}/${file.replaceAll("\\", "/")}`);
+    },
+  );
   return files
     .filter((file) => file.endsWith(".ts"))
     .flatMap((file) => {

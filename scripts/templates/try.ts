@@ -74,9 +74,14 @@ function endGroup(child: ChildProcess): void {
   }
 }
 
-/** Packs the package and installs it in a folder of its own. */
-export async function installPackage(folder: string): Promise<Installed> {
-  await must(run("npm", ["pack", "--pack-destination", folder], ROOT, process.env));
+/**
+ * Packs the package and installs it in a folder of its own.
+ *
+ * @param isBuilt Whether it is packed as it was built last. Otherwise it is built, during which nothing else can use it.
+ */
+export async function installPackage(folder: string, isBuilt: boolean): Promise<Installed> {
+  const without = isBuilt ? ["--ignore-scripts"] : [];
+  await must(run("npm", ["pack", ...without, "--pack-destination", folder], ROOT, process.env));
   const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
   const place = join(folder, "package");
   mkdirSync(place);

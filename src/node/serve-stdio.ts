@@ -10,6 +10,7 @@ import { checkOptions, type OptionTable } from "../core/protocol/check-options.t
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
+import { findFilesProblem } from "../files/add-files.ts";
 import { DebugTransport } from "./debug-transport.ts";
 import type { EnvOptions } from "./env-options.ts";
 import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transport.ts";
@@ -54,6 +55,8 @@ export async function serveStdio<Env>(
   checkOptions("serveStdio(): ", options, OPTIONS);
   const { env = process.env as Env, input } = options;
   const limits = resolveLimits(options.limits, "serveStdio(): limits.");
+  const problem = findFilesProblem(server);
+  if (problem !== undefined) console.error(`mcp-edge: ${problem}`);
   const { messages, giveBack } = options.output ? { messages: options.output, giveBack: undefined } : takeStdout();
   try {
     const transport = new StdioServerTransport({ output: messages, ...(input ? { input } : {}) });

@@ -78,8 +78,12 @@ export function detectMediaType(bytes: Uint8Array): string | undefined {
   return found?.[0] ?? (isMpegAudio(bytes) ? "audio/mpeg" : undefined);
 }
 
-/** Detects an MP3 file without tags, which begins with a frame header: 11 synchronization bits, and no reserved values. */
+/**
+ * Detects an MP3 file without tags, which begins with a frame header: 11 synchronization bits, and no reserved values. The bytes
+ * FF FE would be a header of layer I, which is no longer used, but are the byte order mark of a text in UTF-16.
+ */
 function isMpegAudio([first = 0, second = 0, third = 0]: Uint8Array): boolean {
+  if (second === 0xfe) return false;
   const [version, layer] = [(second >> 3) & 3, (second >> 1) & 3];
   return (
     first === 0xff && second >= 0xe0 && version !== 1 && layer !== 0 && third >> 4 !== 15 && ((third >> 2) & 3) !== 3
@@ -93,13 +97,22 @@ function isMpegAudio([first = 0, second = 0, third = 0]: Uint8Array): boolean {
  */
 export function checkMediaBytes(bytes: Uint8Array, mediaType: string): void {
   const wanted = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
-  const accepted = Object.hasOwn(SAME, wanted) ? SAME[wanted] : [wanted];
   const detected = detectMediaType(bytes);
-  if (detected !== undefined && accepted?.includes(detected)) return;
+  if (detected !== undefined && signaturesOf(wanted).includes(detected)) return;
   throw new RefusedError(
     "media-type",
     `The data was refused: it is declared as ${wanted}, but its bytes show ${detected ?? "another type"}.`,
   );
+}
+
+/** Returns the results of `detectMediaType` that are accepted for a media type, in lower case and without parameters. */
+export function signaturesOf(mediaType: string): readonly string[] {
+  return (Object.hasOwn(SAME, mediaType) ? SAME[mediaType] : undefined) ?? [mediaType];
+}
+
+/** Whether `detectMediaType` can return a media type that is accepted for this one. */
+export function isDetectable(mediaType: string): boolean {
+  return SIGNATURES.some(([detected]) => signaturesOf(mediaType).includes(detected));
 }
 
 /** Options of {@link imageContent} and {@link audioContent}. */

@@ -17,7 +17,7 @@ import type { ObjectReference } from "./bindings.ts";
 import type { OBJECTS, ObjectRole } from "./object.ts";
 import type { HonoEnv, Part, RouteSource } from "./parts.ts";
 import type { Problem } from "./problems.ts";
-import type { AddedServices, KeysOf } from "./services.ts";
+import type { AddedServices, KeysOf, ReplayPart } from "./services.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 
 /** The definition of a {@link Plugin}. */
@@ -107,6 +107,8 @@ export interface EndpointServices extends PluginEndpoint {
   readonly onError: ErrorReporter;
   /** Returns the keys for a purpose. Undefined if they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
+  /** Lets handlers ask in the middle of a call. Undefined without `replay()`. */
+  readonly replay: ReplayPart | undefined;
   /** Whether the endpoint has `sessions()`. */
   readonly hasSessions: boolean;
   /** Undefined without `httpSse()`. */

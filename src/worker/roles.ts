@@ -4,7 +4,7 @@
  * @module
  */
 
-export type RoleName = "session" | "hub" | "keys" | "once" | "task" | "proof" | "rates" | "user";
+export type RoleName = "session" | "hub" | "keys" | "once" | "task" | "proof" | "rates" | "user" | "files";
 
 /** Returns the name of an object in a shard of the hub. Object 0 is the root. */
 export function hubName(shard: number, object = 0): string {
@@ -14,16 +14,17 @@ export function hubName(shard: number, object = 0): string {
 /** The name of the object that creates the sealing keys. */
 export const KEYS_NAME = "keys:sealing";
 
-/** Prefixes of the first stored key, with the roles that they identify. An object with any other key is a session. */
+/** The first words of the first stored key, with the roles that they identify. An object with any other key is a session. */
 const STORED: Readonly<Record<string, RoleName>> = {
   claim: "once",
-  "entry/": "task",
+  entry: "task",
+  files: "files",
   keys: "keys",
   objects: "hub",
-  "proofs/": "proof",
+  proofs: "proof",
   rates: "rates",
-  "start/": "task",
-  "user/": "user",
+  start: "task",
+  user: "user",
 };
 
 /** The statement that finds the event log, which only sessions have. */
@@ -38,5 +39,5 @@ interface Stored {
 export function storedRole(kv: Stored): RoleName | undefined {
   const [[first] = []] = kv.list({ limit: 1 }) as Iterable<readonly [string?, unknown?]>;
   if (first === undefined) return undefined;
-  return Object.entries(STORED).find(([prefix]) => first.startsWith(prefix))?.[1] ?? "session";
+  return STORED[/^[a-z]*/.exec(first)?.[0] ?? ""] ?? "session";
 }

@@ -301,6 +301,21 @@ describe("the option --env", () => {
     expect(stderr).not.toContain(SECRET);
   });
 
+  test("is shown in a link that a tool returns, because the user needs it", async () => {
+    const source = (path: string) => JSON.stringify(new URL(`../../src/${path}/index.ts`, import.meta.url).href);
+    const program = `
+      const { McpServer } = await import(${source("core")});
+      const { serveStdio } = await import(${source("node")});
+      const server = new McpServer({ name: "links", version: "1.0.0" });
+      const uri = "file://" + process.env.FOLDER + "/report.csv";
+      const link = { type: "resource_link", name: "report.csv", uri };
+      server.tool("link", { annotations: { readOnlyHint: true } }, () => ({ content: [link] }));
+      await serveStdio(server);`;
+    const server = ["--", NODE, "--input-type=module", "-e", program];
+    const { stdout } = await cli(["call", "link", "--env", "FOLDER=/home/ada/reports", ...server]);
+    expect(stdout).toContain("report.csv file:///home/ada/reports/report.csv");
+  });
+
   test.each([[], ["--debug"], ["--json"]])("is redacted in the log of a server that ends: %j", async (...more) => {
     const program = "console.error('the value is', process.env.PIN); process.exit(4)";
     const ran = await cli(["list", "--env", `PIN=${SECRET}`, ...more, "--", NODE, "-e", program]);

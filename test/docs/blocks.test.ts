@@ -34,7 +34,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Declarations that the program or the function around a block would contain. */
 const GLOBALS = `
-interface Env { readonly CITY: string }
+interface Env { readonly CITY: string; readonly FILES: R2Bucket }
 declare const ctx: import("mcp-edge").HandlerContext;
 declare const worker: import("mcp-edge/testing").TestWorker;
 declare const call: object;

@@ -84,7 +84,10 @@ export function moduleOf(
     lines.push(`import { ${name} } from "${from}";`);
   }
   // In some documents the reader's server, or the module with the reader's skills, is in a separate file.
-  const own = text.replaceAll(/from "\.\/(server|skills)\.ts"/g, `from "./${relative(folder, AMBIENT)}"`);
+  const own = text.replaceAll(
+    /from "\.\/(server|skills)\.ts"|(?<=\{ server, store \} )from "\.\.\/src\/server\.ts"/g,
+    `from "./${relative(folder, AMBIENT)}"`,
+  );
   return { source: `${lines.join("\n")}\n${own}\nexport {};\n`, isFragment: lines.length > 0 };
 }
 

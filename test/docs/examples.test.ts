@@ -57,17 +57,22 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs tests in a project with a Worker, all of which must pass, and returns their names. Only their time limits are changed. */
-function passedTests(name: string, worker: string, tests: readonly Block[]): string[] {
+function passedTests(name: string, worker: string, tests: readonly Block[], server: string = SERVER): string[] {
   const project = join(folder, name);
   const files: Record<string, string> = {
     "package.json": '{ "type": "module" }',
     "wrangler.toml": CONFIGURATION,
     "vitest.config.mjs": "export default {};",
-    "src/server.ts": SERVER,
+    "src/server.ts": server,
     "src/index.ts": worker,
   };
   for (const [at, { text: printed }] of tests.entries()) {
     const text = printed.replaceAll(/\{ timeout: [\d_]+ \}/g, "{ timeout: 200_000 }");
+    // Some tests are printed with all of their imports.
+    if (isOfFiles({ title: "", language: "ts", text })) {
+      files[`test/${at}.test.ts`] = text;
+      continue;
+    }
     const own = /\bserver\b/.test(text) ? 'import { server } from "../src/server.ts";\n' : "";
     files[`test/${at}.test.ts`] =
       own + moduleOf({ title: "", language: "ts", text: own + text }, exportsOf, project).source.replace(own, "");
@@ -113,9 +118,10 @@ const tests = blocks.filter(({ text }) => text.includes('from "vitest"'));
 const ofOwnWorker = (marker: string) => (block: Block) => block.text.includes(marker);
 const isProtected = ofOwnWorker("https://tokens.example.com");
 const isTemperature = ofOwnWorker("to_celsius");
+const isOfFiles = ofOwnWorker("sort_report");
 
 test("the tests of a server without authorization pass as printed", { timeout: 900_000 }, () => {
-  const open = tests.filter((block) => !isProtected(block) && !isTemperature(block));
+  const open = tests.filter((block) => ![isProtected, isTemperature, isOfFiles].some((isPart) => isPart(block)));
   expect(passedTests("open", WORKER, open)).toEqual(
     expect.arrayContaining([
       "adds",
@@ -141,4 +147,12 @@ test.each([
   const needsServer = /edge\(server/.test(worker) && !/const server/.test(worker);
   const source = needsServer ? `import { server } from "./server.ts";\n${worker}` : worker;
   expect(passedTests(name.replaceAll(" ", "-"), source, tests.filter(isPart))).toEqual([title]);
+});
+
+test("the tests of the server with files pass as printed, with the server of the guide", { timeout: 900_000 }, () => {
+  const guide = blocks.filter(({ title }) => title.startsWith("docs/guides/files.md"));
+  const [server = ""] = guide.filter(({ text }) => text.includes("addFiles(server)")).map(({ text }) => text);
+  const [worker = ""] = guide.filter(({ text }) => text.includes("export default")).map(({ text }) => text);
+  const titles = ["sorts an uploaded report", "sorts a report in a folder"];
+  expect(passedTests("files", worker, tests.filter(isOfFiles), server)).toEqual(titles);
 });

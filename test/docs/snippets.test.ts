@@ -32,6 +32,12 @@ const publish = (version, key) => "Published " + version + ".";
 const verify = () => ({ issuer: "https://issuer.example", subject: "ada" });
 `;
 
+/** What the code of a snippet with files relies on. */
+const STORE = `
+import { addFiles } from "mcp-edge/files";
+const store = addFiles(server);
+`;
+
 /** The modules that doc comments import from. */
 const MODULES: Readonly<Record<string, string>> = {
   edge: "mcp-edge/worker",
@@ -58,6 +64,7 @@ const MODULES: Readonly<Record<string, string>> = {
   audit: "mcp-edge/worker",
   debug: "mcp-edge/worker",
   health: "mcp-edge/worker",
+  files: "mcp-edge/worker/files",
 };
 
 interface Snippet {
@@ -69,7 +76,9 @@ interface Snippet {
 
 function snippetOf(title: string, source: string): Snippet {
   const classes = [...source.matchAll(/export class (\w+) extends app\./g)].map(([, name = ""]) => name);
-  return { title, source, classes };
+  // The server and its store are in the code before the snippet.
+  const own = source.replace(/^import \{ server, store \} from "\.\/server\.ts";$/m, "");
+  return { title, source: /\bstore\b/.test(own) ? STORE + own : own, classes };
 }
 
 /** The server for a block that only defines tools. */

@@ -75,6 +75,15 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
       expect(result.isError).not.toBe(true);
     });
 
+    test("texts among content blocks become text blocks, and a list of texts alone is data", async () => {
+      const { result } = await run(() => ["2 rows", IMAGE, "end"]);
+      expect(result.content).toEqual([{ type: "text", text: "2 rows" }, IMAGE, { type: "text", text: "end" }]);
+      expect((await run(() => ["one", "two"])).result.content).toEqual([{ type: "text", text: '["one","two"]' }]);
+      expect((await run(() => [IMAGE, 2])).result.content).toEqual([
+        { type: "text", text: JSON.stringify([IMAGE, 2]) },
+      ]);
+    });
+
     test("an empty string stays a text block", async () => {
       expect((await run(() => "")).result.content).toEqual([{ type: "text", text: "" }]);
     });

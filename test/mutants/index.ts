@@ -2,6 +2,7 @@
 import { MUTANTS as AUTHORIZATION_SERVER } from "./lists/authorization-server.ts";
 import { MUTANTS as ENTERPRISE } from "./lists/enterprise.ts";
 import { MUTANTS as ENTERPRISE_FAULTS } from "./lists/enterprise-faults.ts";
+import { MUTANTS as FILES } from "./lists/files.ts";
 import { MUTANTS as LIMITS } from "./lists/limits.ts";
 import { MUTANTS as MIGRATE } from "./lists/migrate.ts";
 import { MUTANTS as OPENAPI } from "./lists/openapi.ts";
@@ -20,6 +21,7 @@ export const LISTS: Readonly<Record<string, readonly Mutant[]>> = {
   "authorization-server": AUTHORIZATION_SERVER,
   enterprise: ENTERPRISE,
   "enterprise-faults": ENTERPRISE_FAULTS,
+  files: FILES,
   limits: LIMITS,
   migrate: MIGRATE,
   openapi: OPENAPI,

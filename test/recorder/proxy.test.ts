@@ -175,6 +175,24 @@ test("a client that closes or resets its connection ends the entry, and the serv
   expect([...behind.recorder.entries()].map(({ outcome }) => outcome)).toEqual(["cut-by-client", "cut-by-client"]);
 });
 
+test("a client that leaves during its request has cut the entry, whatever the server responds to the part", async () => {
+  const behind = await start((socket) => {
+    socket.on("end", () => socket.end("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\n\r\nlost"));
+  });
+  const client = await open(behind.port);
+  client.socket.write("PUT /files/a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\npart");
+  await until("the request", () => behind.received().endsWith("part"));
+  // The client still reads, so that the response arrives.
+  client.socket.end();
+  await until("the end", () => client.ended() !== undefined);
+  expect(client.text()).toMatch(/lost$/);
+  await until("the connection", () => behind.sockets[0]?.destroyed === true);
+  // The proxy waits whether the client resets the connection.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const [entry] = behind.recorder.summaries();
+  expect([entry?.outcome, entry?.http?.status]).toEqual(["cut-by-client", undefined]);
+});
+
 test("a server that closes or resets a connection ends the entry, and the client receives the FIN or RST", async () => {
   const behind = await start((socket) => {
     socket.once("data", (data) => {

@@ -48,6 +48,8 @@ export interface Kept {
   readonly proof: { readonly jwk: JsonWebKey; readonly access: string; readonly used: string };
   /** The access token that a company's assertion gave, and the assertion. Releases before 1.0.0 accept none. */
   readonly managed?: { readonly access: string; readonly assertion: string };
+  /** A file that a client has uploaded, and an unused link. Releases before 1.0.0 have no files. */
+  readonly uploaded?: { readonly file: string; readonly text: string; readonly link: UploadLink };
 }
 
 /** The requests of a test to a Worker. */
@@ -89,6 +91,7 @@ export async function storeEverything(target: Target): Promise<Kept> {
     ...(await storeTasks(target)),
     ...(await storeCalls(target)),
     ...(await storeSignIns(target)),
+    ...(await storeFiles(target)),
     atMs: Date.now(),
   };
 }
@@ -280,6 +283,43 @@ async function storeManaged(target: Target): Promise<Pick<Kept, "managed">> {
   const bound = await exchangeAssertion(target, await assertionOf("ada"), { dpop: proof as string });
   if (status !== 200 || bound.status !== 200) throw new Error(`assertions: ${status}, ${bound.status}`);
   return { managed: { access: String(body.access_token), assertion } };
+}
+
+/** A link for an upload, and the id that the file gets. */
+export interface UploadLink {
+  readonly url: string;
+  readonly file: string;
+}
+
+async function storeFiles(target: Target): Promise<Pick<Kept, "uploaded">> {
+  if (!(await takesFiles(target))) return {};
+  const { file, url: place } = await createUpload(target);
+  const text = "a file of a release";
+  await upload(target, place, text);
+  return { uploaded: { file, text, link: await createUpload(target) } };
+}
+
+/** Returns true if the build of the Worker has tools for files. */
+export async function takesFiles(target: Target): Promise<boolean> {
+  const { raw } = await readAnswer(new ModernClient(url(target)).request("tools/list", {}, { headers: ada }));
+  return raw.includes('"create_upload"');
+}
+
+export async function createUpload(target: Target): Promise<UploadLink> {
+  const { messages } = await readAnswer(new ModernClient(url(target)).call("create_upload", {}, { headers: ada }));
+  const [{ result }] = messages as [{ result: { structuredContent: UploadLink } }];
+  return result.structuredContent;
+}
+
+/** Uploads a file, at the present port of the Worker. Returns the status. */
+export async function upload(target: Target, place: string, text: string): Promise<number> {
+  const { pathname } = new URL(place);
+  return (await fetch(target.url(`${pathname}file.txt`), { method: "PUT", body: text })).status;
+}
+
+/** Calls the tool that reads a file. */
+export async function readFile(target: Target, kept: string, args: Members = {}): Promise<string | undefined> {
+  return (await readAnswer(new ModernClient(url(target)).call("read_file", { kept, ...args }, { headers: ada }))).text;
 }
 
 /** Returns true if the build of the Worker accepts assertions of companies. */

@@ -16,10 +16,13 @@ import {
   type Kept,
   messagesAfter,
   openSession,
+  readFile,
   refresh,
   type StoredSession,
   statusOf,
   type Target,
+  takesFiles,
+  upload,
   url,
 } from "./everything.ts";
 
@@ -42,6 +45,7 @@ export async function findLosses(target: Target, kept: Kept, nowMs: () => number
     proofs: (report) => checkProofs(target, kept, nowMs, report),
     grants: (report) => checkGrants(target, kept, report),
     managed: (report) => checkManaged(target, kept, report),
+    files: (report) => checkFiles(target, kept, report),
   };
   for (const [name, check] of Object.entries(checks)) {
     const report: Report = (what) => void losses.push(`${name}: ${what}`);
@@ -157,6 +161,15 @@ async function checkManaged(target: Target, { managed }: Kept, report: Report): 
   expectEqual(report, "the status of the token of an assertion", await statusOf(target, bearer), 200);
   const { body } = await exchangeAssertion(target, managed.assertion);
   expectEqual(report, "the repetition of an assertion", body.error_description, "The assertion was used before.");
+}
+
+/** A file of a client, and a link that was not used. An older build, which has no tools for files, cannot read them. */
+async function checkFiles(target: Target, { uploaded }: Kept, report: Report): Promise<void> {
+  if (!uploaded || !(await takesFiles(target))) return;
+  expectEqual(report, "a file", await readFile(target, uploaded.file), uploaded.text);
+  const { file, url: place } = uploaded.link;
+  expectEqual(report, "the status of an upload", await upload(target, place, "another file"), 201);
+  expectEqual(report, "the uploaded file", await readFile(target, file), "another file");
 }
 
 /** The session of an id. */

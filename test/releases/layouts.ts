@@ -17,7 +17,7 @@ export interface Layout {
 
 export type Layouts = Readonly<Record<string, Layout>>;
 
-const ROLES: readonly RoleName[] = ["session", "hub", "keys", "once", "task", "proof", "rates", "user"];
+const ROLES: readonly RoleName[] = ["session", "hub", "keys", "once", "task", "proof", "rates", "user", "files"];
 
 /** Returns what the kit has stored, by role, and the messages since the Worker was started. */
 export async function describeLayouts(worker: TestWorker): Promise<Record<string, Shape>> {

@@ -11,7 +11,16 @@ import { until } from "../http/wire.ts";
 import { LegacyClient, ModernClient, type ReadAnswer, Reading, readAnswer } from "../worker/client.ts";
 import { answersTo, TaskClient, textOf } from "../worker/task-client.ts";
 import { bundleSwitching, bundleWorker } from "./bundle.ts";
-import { ada, IssuerBrowser, KEY, refresh, signIn as signInWith } from "./everything.ts";
+import {
+  ada,
+  createUpload,
+  IssuerBrowser,
+  KEY,
+  readFile,
+  refresh,
+  signIn as signInWith,
+  upload,
+} from "./everything.ts";
 import { startBuilds } from "./state.ts";
 
 ignoreLogs(/^mcp-edge: /);
@@ -105,6 +114,31 @@ describe.each(CALL_KINDS)("%s in a call of an object", (kind) => {
     expect(await refresh(worker, token)).toMatchObject({ token_type: "Bearer" });
   });
 
+  test("refuses uploads and downloads with 503, and calls that use files, and loses no file", async () => {
+    const kept = await createUpload(worker);
+    expect(await upload(worker, kept.url, "kept")).toBe(201);
+    const made = await madeFile();
+    const link = await createUpload(worker);
+    await inject({ kind, place: "call", where: "files" });
+    for (const [url, method] of [
+      [link.url, "PUT"],
+      [link.url, "GET"],
+      [made, "GET"],
+    ] as const)
+      expect(await fileAnswer(url, method)).toEqual(FILE_REFUSED);
+    const client = new ModernClient(worker.url("/all"));
+    for (const [name, args] of [
+      ["read_file", { kept: kept.file }],
+      ["write_file", {}],
+    ] as const)
+      expect(errorIn(await readAnswer(client.call(name, args, { headers: ada })))).toMatchObject(unavailable);
+    await inject();
+    expect(await upload(worker, link.url, "sent again")).toBe(201);
+    expect(await readFile(worker, link.file)).toBe("sent again");
+    expect(await readFile(worker, kept.file)).toBe("kept");
+    expect((await fileAnswer(made, "GET"))[2]).toBe("made");
+  });
+
   test("does not fail initialize, which needs no object once the isolate has the sealing keys", async () => {
     await inject({ kind, place: "call" });
     expect((await LegacyClient.open(worker.url("/roomy"), { silent: true })).sessionId).toBeDefined();
@@ -123,6 +157,33 @@ test("a single reset is not noticed by a call that can be repeated", async () =>
   const id = await tasks.start("later", { how: "complete" });
   expect((await tasks.reaches(id, "completed")).status).toBe("completed");
 });
+
+test("a single reset is not noticed by an upload and a download", async () => {
+  const link = await createUpload(worker);
+  for (const [method, url] of [
+    ["isFree", link.url],
+    ["store", link.url],
+    ["find", await madeFile()],
+  ] as const) {
+    await inject({ kind: "reset", place: "call", where: `files/${method}`, times: 1 });
+    expect((await fileAnswer(url, method === "store" ? "PUT" : "GET"))[0]).toBe(method === "store" ? 201 : 200);
+  }
+});
+
+const FILE_REFUSED = [503, "5", "Objects are temporarily unavailable. Try again in 5 s.\n"];
+
+/** Requests a link of a file. Returns the status, Retry-After and the text. */
+async function fileAnswer(link: string, method: "GET" | "PUT") {
+  const url = worker.url(new URL(link).pathname);
+  const response = await fetch(url, { method, ...(method === "PUT" && { body: "a" }) });
+  return [response.status, response.headers.get("retry-after"), await response.text()];
+}
+
+/** Returns the link of a file that a tool has returned. */
+async function madeFile(headers: Readonly<Record<string, string>> = ada): Promise<string> {
+  const { raw } = await readAnswer(new ModernClient(worker.url("/all")).call("write_file", {}, { headers }));
+  return /"uri":"([^"]+)"/.exec(raw)?.[1] ?? raw;
+}
 
 async function pay(client: ModernClient, meta: Members): Promise<string | undefined> {
   return (await readAnswer(client.call("pay", {}, { meta, headers: ada }))).text;
@@ -190,6 +251,24 @@ describe.each(["spending-limit", "full"] as const)("%s in the storage of an obje
     expect(status).toBe(200);
   });
 
+  test("refuses an upload with 503, fails a call that returns a file, and leaves nothing behind", async () => {
+    const kept = await createUpload(worker);
+    expect(await upload(worker, kept.url, "kept")).toBe(201);
+    const link = await createUpload(worker);
+    await inject({ kind, place, where: "files" });
+    expect(await fileAnswer(link.url, "PUT")).toEqual(FILE_REFUSED);
+    expect(await madeFile()).toContain(
+      kind === "full" ? "There is no room for another file. Wait" : unavailable.message,
+    );
+    await inject();
+    expect(await upload(worker, link.url, "sent again")).toBe(201);
+    for (const [{ file }, text] of [
+      [kept, "kept"],
+      [link, "sent again"],
+    ] as const)
+      expect(await readFile(worker, file)).toBe(text);
+  });
+
   test("does not fail a call that publishes a notification", async () => {
     await inject({ kind, place, where: "hub" });
     expect((await readAnswer(modern().call("touch"))).text).toBe("touched");
@@ -217,6 +296,16 @@ describe.each(["spending-limit", "full"] as const)("%s in the storage of an obje
     await inject();
     expect(await pay(client, meta)).toMatch(/^paid /);
   });
+});
+
+test("content without its entry is not kept when an object becomes full between both", async () => {
+  const before = new Set(await worker.objects("AllObject"));
+  await inject({ kind: "full", place: "write", where: "files", skip: 1, times: 1 });
+  expect(await madeFile({ "x-user": "full" })).toContain("There is no room for another file.");
+  const [id = ""] = (await worker.objects("AllObject")).filter((each) => !before.has(each));
+  const keys = id === "" ? {} : (await worker.storage("AllObject", id)).keys;
+  expect(Object.keys(keys).filter((key) => key.startsWith("files/"))).toEqual([]);
+  expect(await madeFile({ "x-user": "full" })).toMatch(/^http/);
 });
 
 test("a refused alarm fails the start of a task, and nothing is acknowledged", async () => {

@@ -1,19 +1,24 @@
 /** Uses what is rare: refusals of objects, and members that are stored only in some cases. Only its layouts are described. */
+import { request } from "node:http";
 import type { TestWorker } from "../../src/testing/index.ts";
 import { newKey } from "../harness/issuer.ts";
 import { proofOf } from "../harness/proofs.ts";
+import { until } from "../http/wire.ts";
 import { postForm } from "../worker/authorization.ts";
 import { ModernClient, Reading, readAnswer } from "../worker/client.ts";
 import { TaskClient } from "../worker/task-client.ts";
 import {
   ada,
+  createUpload,
   exchangeAssertion,
   ISSUER,
   IssuerBrowser,
   type Kept,
   openSession,
+  readFile,
   signIn,
   statusOf,
+  upload,
   url,
 } from "./everything.ts";
 
@@ -22,6 +27,7 @@ export async function storeRare(worker: TestWorker): Promise<void> {
   await refuseTokens(worker);
   await exceedRates(worker);
   await failQuestion(worker);
+  await storeLargeFile(worker);
   await renewSession(worker);
 }
 
@@ -76,6 +82,21 @@ async function failQuestion(worker: TestWorker): Promise<void> {
   await waiting.has("a question", () => find() !== undefined);
   await session.send({ jsonrpc: "2.0", id: find()?.id, error: { code: -32_000, message: "No form." } });
   await waiting.has("the end", ({ isOver }) => isOver);
+}
+
+/** A large file is stored in the bucket after an upload that was cut off. Then it is deleted. */
+async function storeLargeFile(worker: TestWorker): Promise<void> {
+  const { file, url: link } = await createUpload(worker);
+  await fetch(link);
+  const text = "x".repeat(2_000_000);
+  const { hostname, port, pathname } = new URL(link);
+  const cut = request({ hostname, port, path: `${pathname}file.txt`, method: "PUT" });
+  cut.setHeader("Content-Length", text.length).on("error", () => undefined);
+  await new Promise<void>((resolve) => void cut.write(text.slice(0, 1_500_000), () => resolve()));
+  cut.destroy();
+  // Until the Worker has noticed that the connection was cut, the link is in use.
+  await until("the link can be used again", async () => (await upload(worker, link, text)) === 201);
+  await readFile(worker, file, { deletes: true });
 }
 
 /** The id of a session is renewed when it is used shortly before it expires. Moves the clock. */

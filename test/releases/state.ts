@@ -24,7 +24,9 @@ export function startBuilds(
   { clockMs = 0, ttlMs = 3_600_000, resumeMs = 600_000 }: StartOptions = {},
 ): Promise<TestWorker> {
   const bindings = { CLOCK_MS: clockMs, TTL_MS: ttlMs, RESUME_MS: resumeMs };
-  return startWorker({ entry: { source }, objects: CLASSES, bindings, root: ROOT });
+  // The configuration has the bucket, for which startWorker() has no option.
+  const wrangler = join(import.meta.dirname, "wrangler.toml");
+  return startWorker({ wrangler, entry: { source }, objects: CLASSES, bindings, root: ROOT });
 }
 
 /** Kills a Worker and returns its databases. */

@@ -5,9 +5,11 @@
 import { Hono } from "hono";
 import { authorizationServer, enterprise } from "../../src/authorization-server/index.ts";
 import { McpError, McpServer, type Principal, retrying } from "../../src/core/index.ts";
+import { addFiles, type FileStore, file, withFiles } from "../../src/files/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import { rates } from "../../src/worker/access/rates/index.ts";
 import { durable } from "../../src/worker/durable/index.ts";
+import { files } from "../../src/worker/files/index.ts";
 import { authenticate, edge } from "../../src/worker/index.ts";
 import chaos from "../chaos/fixtures/chaos.ts";
 import { rotating } from "../worker/fixtures/believing-provider.ts";
@@ -90,10 +92,28 @@ const principalOf = (request: Request): Principal | "anonymous" => {
   return subject === null ? "anonymous" : { issuer: "https://issuer.example", subject };
 };
 
+/** Adds tools for files to a server. */
+function withStore(server: McpServer): FileStore {
+  const store = addFiles(server);
+  const input = withFiles(jsonSchema<{ deletes?: boolean }>({ type: "object" }), { kept: file() });
+  server.tool("read_file", { input }, async ({ kept, deletes }, ctx) => {
+    const opened = await store.open(kept, ctx);
+    const text = await opened.text();
+    if (deletes) await opened.delete();
+    return text;
+  });
+  server.tool("write_file", {}, (_, ctx) => store.create({ name: "a.txt", type: "text/plain", body: "made" }, ctx));
+  return store;
+}
+
+const main = createServer();
+const store = withStore(main);
+
 /** Every part that has objects, for callers that a header names. */
-const all = edge(createServer() as McpServer<unknown>, {
+const all = edge(main as McpServer<unknown>, {
   path: "/all",
   use: [
+    files<{ readonly FILES?: R2Bucket }>(store, { bucket: ({ FILES }) => FILES, ttlMs: 20 * DAY_MS }),
     durable({
       className: "AllObject",
       sessions: { ttlMs: 300 * DAY_MS, resumeMs: 20 * DAY_MS },

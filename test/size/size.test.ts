@@ -18,6 +18,7 @@ const NOW: Readonly<Record<string, number>> = {
   "test/size/durable.ts": 80.6,
   "test/size/page.ts": 40.8,
   "test/size/authorization-server.ts": 87.0,
+  "test/size/files.ts": 58.4,
   "test/size/client.ts": 16.3,
   "test/size/client-validation.ts": 23.8,
   "test/size/client-oauth.ts": 29.4,
@@ -98,6 +99,13 @@ test("telemetry(), debug() and health() are bundled only in programs that import
   for (const program of ["stateless", "durable", "auth", "client"]) {
     const { modules } = await sizeOf(`test/size/${program}.ts`);
     expect(modules.filter((path) => /^src\/(telemetry|worker\/(debug|health))\/|message-log/.test(path))).toEqual([]);
+  }
+});
+
+test("files() and its schemas are bundled only in programs that import them", async () => {
+  for (const program of ["stateless", "sessions", "durable", "auth", "page", "client"]) {
+    const { modules } = await sizeOf(`test/size/${program}.ts`);
+    expect(modules.filter((path) => /^src\/(files|worker\/files)\//.test(path))).toEqual([]);
   }
 });
 

@@ -18,7 +18,7 @@ import type {
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { listArguments } from "../arguments/arguments.ts";
 import { Exit } from "../exit.ts";
-import { oneLine, type Paint, type Terminal, toJson } from "./terminal.ts";
+import { oneLine, type Paint, resultLine, type Terminal, toJson } from "./terminal.ts";
 
 /** Prints a value as JSON. */
 export function printJson(terminal: Terminal, value: unknown): void {
@@ -57,7 +57,7 @@ function formatBlock(terminal: Terminal, block: ReceivedContentBlock): string {
     case "resource":
       return formatContents(terminal, block.resource);
     case "resource_link":
-      return `${out.bold(oneLine(block.name))} ${oneLine(block.uri, 500)}`;
+      return `${out.bold(resultLine(block.name))} ${resultLine(block.uri, 500)}`;
     default:
       // A kind of block that a later version adds.
       return toJson(block, 2);
@@ -77,7 +77,7 @@ function formatContents(terminal: Terminal, contents: ResourceContents): string 
   if ("text" in contents && typeof contents.text === "string") return withoutEnd(contents.text);
   const { blob, mimeType, uri } = contents as { blob?: unknown; mimeType?: string; uri: string };
   const bytes = describeBytes("bytes", mimeType, typeof blob === "string" ? blob : "");
-  return terminal.out.dim(`${bytes} ${oneLine(uri, 500)}`);
+  return terminal.out.dim(`${bytes} ${resultLine(uri, 500)}`);
 }
 
 /** Removes the line break at the end, because printing adds one. */

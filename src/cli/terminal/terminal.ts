@@ -169,11 +169,18 @@ export function visible(text: string): string {
  * string is formatted as JSON, because a server may send the wrong type.
  */
 export function oneLine(text: unknown, max = 100): string {
-  const line = withoutGiven(clean(typeof text === "string" ? text : (JSON.stringify(text) ?? "")))
-    .replace(/\s+/g, " ")
-    .trim();
+  return resultLine(withoutGiven(clean(toText(text))), max);
+}
+
+/** Formats a part of a result on one line of at most `max` characters. It is the user's data, so nothing is redacted. */
+export function resultLine(text: unknown, max = 100): string {
+  const line = clean(toText(text)).replace(/\s+/g, " ").trim();
   const characters = [...line];
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
+}
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
 /** The maximum number of lines, and of characters in a line, that are shown of a server's text. */

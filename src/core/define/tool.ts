@@ -57,13 +57,14 @@ export interface ToolResult {
 }
 
 /**
- * The values that a tool without `output` may return. A plain object becomes JSON text; undefined becomes empty
- * content.
+ * The values that a tool without `output` may return. A list of content blocks is the content of the result, and may contain
+ * texts, which become text blocks. A plain object, or a list without any content block, becomes JSON text; undefined becomes
+ * empty content.
  */
 export type ToolReturn =
   | string
   | ContentBlock
-  | readonly ContentBlock[]
+  | readonly (ContentBlock | string)[]
   | ToolResult
   | object
   | null

@@ -45,12 +45,23 @@ function plainResult(returned: unknown, name: string): ToolResult {
   if (typeof returned === "string") return { content: [{ type: "text", text: returned }] };
   if (isFullResult(returned)) return returned;
   if (isContentBlock(returned)) return { content: [returned] };
-  if (Array.isArray(returned) && returned.every(isContentBlock)) return { content: returned };
+  if (isContentList(returned)) return { content: returned.map(toBlock) };
   if (typeof returned === "object") return { content: [{ type: "text", text: toJson(returned) }] };
   throw new KitError(
     "result-invalid",
     `Tool "${name}" returned a ${typeof returned}; return text, content blocks or an object.`,
   );
+}
+
+/** Whether a value is a list of content blocks, possibly with texts among them. A list of texts alone is data. */
+function isContentList(value: unknown): value is readonly (ContentBlock | string)[] {
+  if (!Array.isArray(value)) return false;
+  const isContent = value.every((part) => typeof part === "string" || isContentBlock(part));
+  return isContent && (value.length === 0 || value.some(isContentBlock));
+}
+
+function toBlock(part: ContentBlock | string): ContentBlock {
+  return typeof part === "string" ? { type: "text", text: part } : part;
 }
 
 /**

@@ -1,9 +1,10 @@
 /** The plotter as a Cloudflare Worker. With `npm start`, it runs at http://127.0.0.1:8787/mcp. */
 import { edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
-import { server } from "./plotter.ts";
+import { files } from "mcp-edge/worker/files";
+import { server, store } from "./plotter.ts";
 
-const app = edge(server, { use: [durable(), page()] });
+const app = edge(server, { use: [durable(), page(), files(store)] });
 
 export default app;
 /** The Durable Object class that wrangler.toml names. */

@@ -1,5 +1,6 @@
 /** The plotter: a tool for the model, a tool that the view can call as well, and the view. */
 import { McpServer, ToolError } from "mcp-edge";
+import { addFiles } from "mcp-edge/files";
 import { imageContent } from "mcp-edge/safe";
 import * as z from "zod";
 import { type Curve, FORMULA_MAX, FormulaError, parseFormula } from "./formula.ts";
@@ -14,6 +15,9 @@ export const server = new McpServer({
   instructions:
     "Plots functions of x. The user can change the formula, drag and zoom, and the model is informed of what is shown.",
 });
+
+/** The files that the tools return. No tool takes one. */
+export const store = addFiles(server, { uploadTool: false });
 
 const VIEW = "ui://plotter/view.html";
 const ZEROS_MAX = 100;
@@ -75,6 +79,21 @@ server.tool(
   ({ formula, xMin, xMax }) => {
     const zeros = findZeros(read(formula, xMin, xMax), xMin, xMax, ZEROS_MAX);
     return { zeros, isComplete: zeros.length < ZEROS_MAX };
+  },
+);
+
+server.tool(
+  "save_plot",
+  {
+    title: "Save a plot",
+    description: "Return a link to the graph of a function of x, as a PNG file that the user can download",
+    input: z.object({ formula, xMin: place.default(-10), xMax: place.default(10) }),
+    annotations,
+  },
+  async ({ formula, xMin, xMax }, ctx) => {
+    const curve = read(formula, xMin, xMax);
+    const body = await drawGraph(curve, fitRegion(curve, xMin, xMax));
+    return store.create({ name: "plot.png", type: "image/png", body, description: `y = ${formula}` }, ctx);
   },
 );
 

@@ -1,4 +1,7 @@
 /** Tests the server on real workerd. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { type Client, connect } from "mcp-edge/client";
 import { stdio } from "mcp-edge/node";
@@ -101,9 +104,24 @@ test("a session continues after its object is evicted and the Worker crashes", a
 });
 
 test("the same server runs over standard input and output", async () => {
-  const process_ = stdio({ command: process.execPath, args: ["src/stdio.ts"] });
+  const folder = mkdtempSync(join(tmpdir(), "plots-"));
+  const process_ = stdio({ command: process.execPath, args: ["src/stdio.ts"], env: { PLOTS_FOLDER: folder } });
   const client = await connect(process_, { name: "test", version: "1.0.0", protocolVersions: [LEGACY] });
   expect(await readText(client, "plot", { formula: "2x" })).toContain("x = 5: y = 10");
   expect((await client.readResource(VIEW)).contents).toHaveLength(1);
+  await client.callTool("save_plot", { formula: "x" });
+  expect([...readFileSync(join(folder, "plot.png")).subarray(0, 4)]).toEqual([0x89, 0x50, 0x4e, 0x47]);
+  await client.close();
+  rmSync(folder, { recursive: true });
+});
+
+test.each([MODERN, LEGACY])("save_plot returns a link to the image (%s)", async (version) => {
+  const client = await open(version);
+  const { content } = await client.callTool("save_plot", { formula: "sin(x)" });
+  expect(content).toMatchObject([{ type: "resource_link", name: "plot.png", mimeType: "image/png" }]);
+  const [link] = content as unknown as { uri: string; size: number }[];
+  const response = await fetch(link?.uri ?? "");
+  expect(response.headers.get("content-disposition")).toMatch(/^attachment/);
+  expect((await response.arrayBuffer()).byteLength).toBe(link?.size);
   await client.close();
 });

@@ -15,6 +15,15 @@ const COLUMNS_MAX = 90;
 /** Matches valid column names. A name that begins with _ could conflict with a name of SQLite, such as _rowid_. */
 const COLUMN = /^[^_\p{Cc}][^\p{Cc}]{0,59}$/u;
 
+/** Writes CSV. A spreadsheet could run a cell that begins like a formula, so it gets an apostrophe. */
+export function formatCsv(records: readonly (readonly unknown[])[]): string {
+  const toField = (value: unknown) => {
+    const text = typeof value === "string" ? value.replace(/^[=+\-@\t\r]/, "'$&") : String(value ?? "");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return records.map((record) => `${record.map(toField).join(",")}\r\n`).join("");
+}
+
 /** Parses CSV. @throws {ToolError} naming the line, so that the model can correct the text. */
 export function parseCsv(text: string): Csv {
   const [header, ...records] = splitRecords(text.replace(/^\uFEFF/, ""));

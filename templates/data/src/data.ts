@@ -24,7 +24,8 @@ export const server = new McpServer<DataEnv>({
   ],
 });
 
-addImport(server);
+/** The files that the tools take and return. */
+export const store = addImport(server);
 addAnalysis(server);
 
 const toUri = (table: string) => `data://tables/${table}`;

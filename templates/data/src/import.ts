@@ -1,29 +1,45 @@
-/** The tool that stores a CSV as a table. It asks before it replaces an existing table. */
+/** The tools that store a CSV as a table, and a table as a CSV. The first one asks before it replaces an existing table. */
 import { type HandlerContext, type McpServer, ToolError } from "mcp-edge";
+import { addFiles, type FileStore, file, withFiles } from "mcp-edge/files";
 import * as z from "zod";
-import { parseCsv } from "./csv.ts";
-import { countRows, importTable, listColumns, tableName } from "./database.ts";
+import { formatCsv, parseCsv } from "./csv.ts";
+import { countRows, importTable, listColumns, needTable, readRows, tableName } from "./database.ts";
 import type { DataEnv } from "./env.ts";
 
 const CHARACTERS_MAX = 2_000_000;
+const EXPORTED_ROWS_MAX = 10_000;
 
-export function addImport(server: McpServer<DataEnv>): void {
+/** A CSV that is too long for an argument: it is uploaded, or dropped on a page. */
+const upload = file({
+  types: ["text/csv", "text/tab-separated-values", "text/plain"],
+  bytesMax: CHARACTERS_MAX,
+  description: "A CSV that is too long for `csv`",
+  optional: true,
+});
+
+/** Adds the tools. Returns the files of the server, which index.ts and stdio.ts store. */
+export function addImport(server: McpServer<DataEnv>): FileStore {
+  const store = addFiles(server);
   server.tool(
     "import_csv",
     {
       title: "Import CSV",
       description:
-        "Store a CSV as a table. Pass its text as `csv` or, if the server runs on your machine, its path as `filepath`.",
-      input: z.object({
-        table: tableName,
-        csv: z.string().max(CHARACTERS_MAX).optional(),
-        filepath: z.string().max(1_000).optional(),
-      }),
+        "Store a CSV as a table. Pass its text as `csv`, or a large one as `upload`. If the server runs on your machine, pass its path as `filepath`.",
+      input: withFiles(
+        z.object({
+          table: tableName,
+          csv: z.string().max(CHARACTERS_MAX).optional(),
+          filepath: z.string().max(1_000).optional(),
+        }),
+        { upload },
+      ),
       output: z.object({ table: z.string(), rows: z.number(), columns: z.array(z.string()) }),
       annotations: { destructiveHint: true, openWorldHint: false },
     },
-    async ({ table, csv, filepath }, ctx) => {
-      const parsed = parseCsv(csv ?? (await readFile(ctx.env, filepath)));
+    async ({ table, csv, filepath, upload }, ctx) => {
+      const uploaded = upload && (await (await store.open(upload, ctx)).text());
+      const parsed = parseCsv(uploaded ?? csv ?? (await readFile(ctx.env, filepath)));
       // A step, so that the result stays the same if the handler runs again after the question.
       const existing = await ctx.step("look", () => rowsIn(ctx.env, table));
       if (existing !== undefined) await confirm(`Replace the table "${table}" with its ${existing} rows?`, ctx);
@@ -33,6 +49,23 @@ export function addImport(server: McpServer<DataEnv>): void {
       return { table, rows: parsed.rows.length, columns: [...parsed.columns] };
     },
   );
+
+  server.tool(
+    "export_csv",
+    {
+      title: "Export CSV",
+      description: `Return a link to a table as a CSV file, with at most ${EXPORTED_ROWS_MAX} rows.`,
+      input: z.object({ table: tableName }),
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    },
+    async ({ table }, ctx) => {
+      const columns = (await needTable(ctx.env.DB, table)).map(({ name }) => name);
+      const rows = await readRows(ctx.env.DB, table, 0, EXPORTED_ROWS_MAX);
+      const body = formatCsv([columns, ...rows.map((row) => columns.map((name) => row[name]))]);
+      return store.create({ name: `${table}.csv`, type: "text/csv", body, description: `The table ${table}.` }, ctx);
+    },
+  );
+  return store;
 }
 
 /** Reads a file in the data folder, if the server runs on a desktop. */

@@ -2,9 +2,9 @@
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { readFileWithin, serveStdio } from "mcp-edge/node";
+import { openFolders, readFileWithin, serveStdio } from "mcp-edge/node";
 import { addCommands } from "./commands.ts";
-import { server } from "./data.ts";
+import { server, store } from "./data.ts";
 import type { DataEnv } from "./env.ts";
 import { openDatabase } from "./sqlite-file.ts";
 
@@ -21,5 +21,6 @@ const env: DataEnv = {
 };
 
 addCommands(server, DATA_FOLDER);
+openFolders(store, { read: [DATA_FOLDER], write: DATA_FOLDER });
 
 await serveStdio(server, { env });

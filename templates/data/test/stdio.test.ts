@@ -1,7 +1,8 @@
 /** Tests the server over standard input and output, with a SQLite file and CSV files in one folder. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { stdio } from "mcp-edge/node";
 import { afterAll, expect, test } from "vitest";
 import { call, open, SALES } from "./helpers.ts";
@@ -46,6 +47,8 @@ test("runs only the allowed commands, on files in its folder", async () => {
 test("a table that was imported from a file is kept after the process ends", async () => {
   const first = await start();
   await call(first, "import_csv", { table: "sales", filepath: "Sales 2026.csv" });
+  const [link] = (await call(first, "export_csv", { table: "sales" })) as { uri: string }[];
+  expect(readFileSync(fileURLToPath(link?.uri ?? ""), "utf8")).toMatch(/^region,product,amount\r\nNorth,/);
   await first.close();
   const second = await start();
   expect(await call(second, "query", { sql: "SELECT COUNT(*) AS n FROM sales" })).toMatchObject({ rows: [{ n: 4 }] });

@@ -12,6 +12,20 @@ afterAll(() => worker?.stop());
 
 const connectWith = (version?: string, options = {}) => open(worker.url("/mcp"), version, options);
 
+test("a large CSV is uploaded to a link, imported, and exported as a file", async () => {
+  const client = await connectWith();
+  const { file, url } = (await call(client, "create_upload", {})) as { file: string; url: string };
+  const csv = `n,text\r\n${Array.from({ length: 20_000 }, (_, n) => `${n},"=${n}, ""x"""\r\n`).join("")}`;
+  expect((await fetch(`${url}large.csv`, { method: "PUT", body: csv })).status).toBe(201);
+  // Its rows are in the database when the import returns.
+  expect(await call(client, "import_csv", { table: "uploaded", upload: file })).toMatchObject({ rows: 20_000 });
+  const [link] = (await call(client, "export_csv", { table: "uploaded" })) as { uri: string; name: string }[];
+  const exported = await (await fetch(link?.uri ?? "")).text();
+  expect([link?.name, exported.split("\r\n").length]).toEqual(["uploaded.csv", 10_002]);
+  expect(exported.split("\r\n")[1]).toBe(`0,"'=0, ""x"""`);
+  await client.close();
+});
+
 describe("import_csv", () => {
   test("creates a table with typed columns, which queries can read", async () => {
     const client = await connectWith();

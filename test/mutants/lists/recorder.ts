@@ -8,6 +8,15 @@ const ROUTES = {
 
 export const MUTANTS: readonly Mutant[] = [
   {
+    id: "recorder-cut-request-failed",
+    reason: "A client that leaves during an upload would be recorded as a failure of the server.",
+    file: "src/node/record/proxy/proxied-connection.ts",
+    find: "const exchange = this.#isAbandoned(inFlight) ? undefined : inFlight.exchange;",
+    replace: "const exchange = inFlight.exchange;",
+    tests: ["test/recorder/proxy.test.ts"],
+    title: "leaves during its request",
+  },
+  {
     id: "recorder-any-host",
     reason: "A web page could read all calls by letting its own name resolve to this machine (DNS rebinding).",
     ...ROUTES,

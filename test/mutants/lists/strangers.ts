@@ -133,7 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "safe-file-links",
     reason: "A link would lead out of the folder.",
-    file: "src/node/files.ts",
+    file: "src/node/files/files-within.ts",
     find: "if (isBelow(found, folder)) return found;",
     replace: "return found;",
     tests: ["test/safe/files.test.ts"],
@@ -141,7 +141,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "safe-file-swapped",
     reason: "A file that is replaced by a link between check and use would be read.",
-    file: "src/node/files.ts",
+    file: "src/node/files/files-within.ts",
     find: "if (isBelow(actual, await realpath(root))) return;",
     replace: "return;",
     tests: ["test/safe/files.test.ts"],

@@ -13,11 +13,12 @@ export const add: CliCommand = {
       .addArgument(
         new Argument(
           "<part>",
-          "auth: require a token; tasks: a tool that runs in the background; d1: notes in a D1 database; app: a tool with a view; test: a test of a session across an eviction; recorder: a Worker that keeps what the last calls did and cost; openapi: tools for an API that is described by OpenAPI",
+          "auth: require a token; tasks: a tool that runs in the background; d1: notes in a D1 database; app: a tool with a view; files: a tool that takes and returns files; test: a test of a session across an eviction; recorder: a Worker that keeps what the last calls did and cost; openapi: tools for an API that is described by OpenAPI",
         ).choices([...PARTS, OPENAPI]),
       )
       .argument("[source]", "file or URL of the description, for openapi")
       .option("--issuer <url>", "issuer of the access tokens, for auth and recorder")
+      .option("--bucket", "also store files of more than 1 MB, in an R2 bucket, for files")
       .option("--list", "only list the operations with their sizes, for openapi")
       .option("--tag <tag...>", "take the operations of these tags, for openapi")
       .option(

@@ -12,10 +12,13 @@ const FOLDER = join(import.meta.dirname, "../../../../dist");
 
 /** The files in `parts`. */
 type PartFile =
+  | "files.test.ts"
+  | "local-files.ts"
   | "notes.ts"
   | "recorder.ts"
   | "report.ts"
   | "session.test.ts"
+  | "sort-report.ts"
   | "vitest.config.ts"
   | "wrangler.recorder.toml"
   | "app-view.ts"

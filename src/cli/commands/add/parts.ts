@@ -6,15 +6,11 @@
  */
 
 import { usageError } from "../../exit.ts";
+import { addFileStore } from "./file-store.ts";
 import { partFile, viewFile } from "./files.ts";
+import { AUTHENTICATES, GUIDES, withPlugin, withTests } from "./forms.ts";
 import type { AddOptions, PARTS } from "./options.ts";
-import { type Change, importPath, type Project, withImport } from "./project.ts";
-
-/** The changes that add a part, and what the user should do next. */
-export interface Addition {
-  readonly changes: readonly Change[];
-  readonly next: readonly string[];
-}
+import { type Addition, type Change, importPath, type Project, readManifest, withImport } from "./project.ts";
 
 /** The function of each part. @throws {CliError} if it cannot find where to insert code. */
 export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Project, options: AddOptions) => Addition>> =
@@ -25,17 +21,11 @@ export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Projec
     app: addApp,
     test: addTest,
     recorder: addRecorder,
+    files: addFileStore,
   };
-
-/** The folder of the guides in a project. */
-const GUIDES = "node_modules/mcp-edge/docs/guides";
-/** Matches the script that `npm init` writes if a project has no tests. */
-const NO_TEST = /no test specified/;
 
 /** Matches the plugin that admits all callers. */
 const ANYONE = /\banonymous\(\)/;
-/** Matches the plugins that authenticate callers. */
-const AUTHENTICATES = /\b(authenticate|bearer|cloudflareAccess|authorizationServer)\(/;
 
 /** @throws {CliError} if the option is missing or is not an HTTPS URL. */
 function checkIssuer(issuer: string | undefined, part: "auth" | "recorder"): string {
@@ -50,11 +40,7 @@ function addAuth({ entry }: Project, options: AddOptions): Addition {
   if (!isOpen && AUTHENTICATES.test(entry.text)) throw usageError(`${entry.path} already authenticates callers.`);
   const auth = `bearer({ issuer: ${JSON.stringify(issuer)} })`;
   const closed = entry.text.replace(ANYONE, auth).replace(/\banonymous,\s*|,\s*anonymous\b/, "");
-  // edge(server, { ..., use: [durable()] }), edge(server, { ... }) or edge(server)
-  const withUse = entry.text.replace(/(\bedge\(\s*\w+,\s*\{[^[\]]*\buse:\s*\[\s*)/, `$1${auth}, `);
-  const withOptions = entry.text.replace(/(\bedge\(\s*\w+,\s*\{)(?![^}]*\buse:)/, `$1 use: [${auth}],`);
-  const bare = entry.text.replace(/(\bedge\(\s*\w+)\s*\)/, `$1, { use: [${auth}] })`);
-  const changed = (isOpen ? [closed] : [withUse, withOptions, bare]).find((text) => text !== entry.text);
+  const changed = isOpen ? closed : withPlugin(entry.text, auth);
   if (changed === undefined) {
     throw usageError(
       `The call of edge() in ${entry.path} has an unknown form. Add ${auth} to its option use, with bearer from "mcp-edge/worker/auth".`,
@@ -121,10 +107,7 @@ const withVariables = (text: string): string =>
 
 function addApp(project: Project): Addition {
   const { manifest } = project;
-  const whole = JSON.parse(manifest.text) as {
-    scripts?: Record<string, string>;
-    devDependencies?: Record<string, string>;
-  };
+  const whole = readManifest(project);
   const scripts = { ...whole.scripts, view: "node view/build.ts" };
   const devDependencies = { esbuild: "^0.28.2", ...whole.devDependencies };
   const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
@@ -148,34 +131,17 @@ function addApp(project: Project): Addition {
   };
 }
 
-function addTest({ manifest, entry }: Project): Addition {
+function addTest(project: Project): Addition {
+  const { entry } = project;
   if (!/\b(durable|sessions)\(/.test(entry.text)) {
     throw usageError(
       `The test needs sessions, and ${entry.path} has none: write edge(server, { use: [durable()] }) first.`,
     );
   }
-  const whole = JSON.parse(manifest.text) as {
-    scripts?: Record<string, string>;
-    devDependencies?: Record<string, string>;
-  };
-  const { test = "no test specified" } = whole.scripts ?? {};
-  const lacksTest = NO_TEST.test(test);
-  const scripts = { ...whole.scripts, test: lacksTest ? "vitest run" : test };
-  const devDependencies = { vitest: "^5.1.1", ...whole.devDependencies };
-  const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
-  const needsInstall = whole.devDependencies?.vitest === undefined;
-  const isProtected = AUTHENTICATES.test(entry.text);
+  const { changes, next } = withTests(project);
   return {
-    changes: [
-      { path: "test/session.test.ts", before: "", after: partFile("session.test.ts") },
-      { path: "vitest.config.ts", before: "", after: partFile("vitest.config.ts") },
-      { path: manifest.path, before: manifest.text, after: needsInstall || lacksTest ? after : manifest.text },
-    ],
-    next: [
-      ...(isProtected ? [`Give the test a token, see ${GUIDES}/testing-faults.md, "Testing protected servers"`] : []),
-      ...(needsInstall ? ["npm install"] : []),
-      "npm test",
-    ],
+    changes: [{ path: "test/session.test.ts", before: "", after: partFile("session.test.ts") }, ...changes],
+    next,
   };
 }
 

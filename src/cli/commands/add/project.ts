@@ -5,8 +5,10 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { printable } from "../../../core/basics/quote.ts";
+import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import { usageError } from "../../exit.ts";
-import { readBytes } from "../../files/files.ts";
+import { readText } from "../../files/files.ts";
 
 /** A change to one file. */
 export interface Change {
@@ -17,6 +19,12 @@ export interface Change {
   readonly after: string;
   /** Whether only the path and the number of lines are shown. */
   readonly isBrief?: boolean;
+}
+
+/** The changes that add a part, and what the user should do next. */
+export interface Addition {
+  readonly changes: readonly Change[];
+  readonly next: readonly string[];
 }
 
 /** A file with its text. */
@@ -50,7 +58,7 @@ export function readProject(folder: string): Project {
   // Git on Windows may have converted the line ends.
   const read = (path: string) => ({
     path,
-    text: (readBytes(join(folder, path))?.toString() ?? "").replaceAll("\r\n", "\n"),
+    text: (readText(join(folder, path)) ?? "").replaceAll("\r\n", "\n"),
   });
   for (const path of ["wrangler.toml", "package.json"]) {
     if (!existsSync(join(folder, path)))
@@ -82,10 +90,33 @@ export function readProject(folder: string): Project {
   };
 }
 
+/** Matches an import with its line end. Some projects write no semicolons, so only the line end shows where it ends. */
+const IMPORT = /^import (?:[^;"'`()=]{0,2000}\bfrom )?\s*["'][^"'\n]*["'][^\n]*\n/gm;
+
+/** What parts read in package.json. */
+export interface Manifest {
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Reads package.json. @throws {CliError} if it is not JSON of the usual form, so that a change would damage it. */
+export function readManifest({ manifest }: Project): Manifest {
+  let whole: unknown;
+  try {
+    whole = JSON.parse(manifest.text);
+  } catch (error) {
+    throw usageError(`${manifest.path} is not JSON: ${printable((error as Error).message)}. Nothing was changed.`);
+  }
+  const isFit = (value: unknown) =>
+    value === undefined || (isObject(value) && Object.values(value).every((each) => typeof each === "string"));
+  if (isObject(whole) && isFit(whole.scripts) && isFit(whole.devDependencies)) return whole;
+  throw usageError(`${manifest.path} is not an object with scripts and devDependencies. Nothing was changed.`);
+}
+
 /** Inserts an import after the last one of a module. */
 export function withImport(text: string, line: string): string {
   if (text.split("\n").includes(line)) return text;
-  const imports = [...text.matchAll(/^import [^;]*;\n/gm)];
+  const imports = [...text.matchAll(IMPORT)];
   const last = imports.at(-1);
   const at = last ? last.index + last[0].length : 0;
   return `${text.slice(0, at)}${line}\n${text.slice(at)}`;

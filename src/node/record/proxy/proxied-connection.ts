@@ -54,6 +54,8 @@ interface InFlight {
   readonly leg: Leg;
   readonly method: string;
   readonly exchange: ObservedExchange | undefined;
+  /** Whether the request has arrived completely. */
+  isWhole: boolean;
   /** Whether the last response head was final, unlike `100 Continue`. */
   isFinal: boolean;
 }
@@ -178,12 +180,15 @@ export class ProxiedConnection {
   #passHead(bytes: Buffer, head: MessageHead): void {
     const { method = "", target = "" } = parseRequestLine(head.startLine) ?? {};
     if (this.#isInside(head)) {
-      this.#begin({ leg: this.#openInside(), method, exchange: undefined, isFinal: false }, bytes);
+      this.#begin({ leg: this.#openInside(), method, exchange: undefined, isWhole: false, isFinal: false }, bytes);
       return;
     }
     const observed = method === "" ? undefined : this.#options.observe({ head, bytes, method, target });
     const leg = this.#openServer();
-    this.#begin({ leg, method, exchange: observed?.exchange, isFinal: false }, observed?.bytes ?? bytes);
+    this.#begin(
+      { leg, method, exchange: observed?.exchange, isWhole: false, isFinal: false },
+      observed?.bytes ?? bytes,
+    );
     this.#held = observed && this.#options.mayHold?.(method) ? [] : undefined;
   }
 
@@ -211,6 +216,7 @@ export class ProxiedConnection {
 
   #passEndOfRequest(bytes: Buffer): void {
     const exchange = this.#current?.exchange;
+    if (this.#current) this.#current.isWhole = true;
     exchange?.requestEnd();
     const pass = () => {
       this.#passHeld();
@@ -278,7 +284,7 @@ export class ProxiedConnection {
     else if (part.kind === "head") {
       const status = parseStatus(part.head.startLine) ?? 0;
       inFlight.isFinal = status >= 200 || status === 101;
-      if (inFlight.isFinal) inFlight.exchange?.response(part.head);
+      if (inFlight.isFinal && !this.#isAbandoned(inFlight)) inFlight.exchange?.response(part.head);
       if (status !== 101) return;
       // From here on, both directions use another protocol.
       this.#requests.becomeRaw();
@@ -286,8 +292,14 @@ export class ProxiedConnection {
     } else if (part.kind === "end" && inFlight.isFinal) this.#finish(inFlight);
   }
 
-  #finish({ exchange }: InFlight): void {
+  /** Whether the client has left before the end of its request. Nobody waits for its response, which says that a part is missing. */
+  #isAbandoned({ isWhole }: InFlight): boolean {
+    return this.#hasClientEnded && !isWhole && this.#waiting.length === 0;
+  }
+
+  #finish(inFlight: InFlight): void {
     this.#inFlight.shift();
+    const exchange = this.#isAbandoned(inFlight) ? undefined : inFlight.exchange;
     if (!this.#hasClientEnded) exchange?.responseEnd();
     else {
       // The client has closed its own direction or the whole connection. In the second case, it responds to a write with RST.

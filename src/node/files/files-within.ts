@@ -6,9 +6,9 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readlink, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
-import { checkedSegments } from "../safe/paths.ts";
-import { RefusedError, refusedValue } from "../safe/refused.ts";
+import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
+import { checkedSegments } from "../../safe/paths.ts";
+import { RefusedError, refusedValue } from "../../safe/refused.ts";
 
 /** Options of {@link readFileWithin}. */
 export interface ReadFileOptions {
@@ -57,6 +57,22 @@ export async function readFileWithin(
 ): Promise<Uint8Array | undefined> {
   checkOptions("readFileWithin(): ", options, OPTIONS);
   const { bytesMax = 10 * 1024 * 1024 } = options;
+  const handle = await openFileWithin(root, path);
+  if (!handle) return undefined;
+  try {
+    return await readAll(handle, bytesMax);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Opens a file in a root folder, for reading. Returns undefined if the file does not exist.
+ *
+ * @param root An existing folder. It must not come from untrusted input.
+ * @throws {RefusedError} `path` as {@link resolveFile} does, and for folders, pipes and devices.
+ */
+export async function openFileWithin(root: string, path: string): Promise<FileHandle | undefined> {
   const file = await resolveFile(root, path);
   if (file === undefined) return undefined;
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
@@ -64,9 +80,10 @@ export async function readFileWithin(
   if (!handle) return undefined;
   try {
     await checkOpened(handle, root, path);
-    return await readAll(handle, bytesMax);
-  } finally {
+    return handle;
+  } catch (error) {
     await handle.close();
+    throw error;
   }
 }
 
@@ -107,6 +124,7 @@ async function readAll(handle: FileHandle, bytesMax: number): Promise<Uint8Array
  * Returns undefined if a file does not exist or is not readable, so that a caller cannot distinguish the two. Throws other errors.
  */
 function orUndefined(error: NodeJS.ErrnoException): undefined {
-  if (["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "ENXIO"].includes(error.code ?? "")) return;
+  if (["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "ENXIO", "ENODEV"].includes(error.code ?? ""))
+    return;
   throw error;
 }
