@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "../../src/client/index.ts";
 import { bundleSwitching } from "../releases/bundle.ts";
 import { ada, ISSUER, IssuerBrowser, KEY, refresh, statusOf } from "../releases/everything.ts";
-import { CLASSES } from "../releases/state.ts";
+import { CLASSES, WRANGLER } from "../releases/state.ts";
 import { allow, authorizeUrl, newVerifier, postForm } from "../worker/authorization.ts";
 import { ModernClient, readAnswer } from "../worker/client.ts";
 import { answersTo, TaskClient, textOf } from "../worker/task-client.ts";
@@ -82,7 +82,7 @@ export async function runDeploys(options: DeploysOptions, tally: Tally): Promise
   const entry = { source: await bundleSwitching({ old: builds.old, new: builds.new }) };
   let next = first;
   const work = async () => {
-    const world = await World.start({ ...options, builds: { entry, objects: CLASSES } });
+    const world = await World.start({ ...options, builds: { entry, objects: CLASSES, wrangler: WRANGLER } });
     try {
       while (next < first + count) {
         const seed = next++;

@@ -27,7 +27,7 @@ export interface WorldOptions {
   /** Milliseconds for which a stream can be resumed. */
   readonly resumeMs: number;
   /** A Worker that consists of two builds, between which the faults "deploy" and "rollback" switch. */
-  readonly builds?: { readonly entry: WorkerEntry; readonly objects: readonly string[] };
+  readonly builds?: { readonly entry: WorkerEntry; readonly objects: readonly string[]; readonly wrangler: string };
 }
 
 export class World {
@@ -48,10 +48,8 @@ export class World {
   }
 
   static async start(options: WorldOptions): Promise<World> {
-    const { entry, objects } = options.builds ?? { entry: "test/chaos/fixtures/chaos.ts", objects: BINDINGS };
     const workerd = await Workerd.start({
-      entry,
-      objects,
+      ...(options.builds ?? { entry: "test/chaos/fixtures/chaos.ts", objects: BINDINGS }),
       bindings: { MCP_KEYS: newKeys(), TTL_MS: options.ttlMs, RESUME_MS: options.resumeMs },
     });
     return new World(workerd, options);

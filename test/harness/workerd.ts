@@ -8,7 +8,7 @@ export { newKeys } from "../../src/testing/keys.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** `entry` is relative to the project's root, or TypeScript source. */
-export type WorkerdOptions = Omit<WorkerOptions, "root" | "wrangler" | "environment">;
+export type WorkerdOptions = Omit<WorkerOptions, "root" | "environment">;
 
 /** A running Worker. `worker` has all functions of `mcp-edge/testing`. */
 export class Workerd {

@@ -8,6 +8,9 @@ import { ROOT } from "./bundle.ts";
 /** The classes of the Worker in this folder. */
 export const CLASSES = ["McpObject", "TightObject", "SharedObject", "AllObject", "SignedObject"] as const;
 
+/** The configuration of the Worker, with the bucket, for which startWorker() has no option. */
+export const WRANGLER: string = join(import.meta.dirname, "wrangler.toml");
+
 /** The databases of a Worker, in base64, by their paths in its state folder. */
 export type State = Readonly<Record<string, string>>;
 
@@ -24,9 +27,7 @@ export function startBuilds(
   { clockMs = 0, ttlMs = 3_600_000, resumeMs = 600_000 }: StartOptions = {},
 ): Promise<TestWorker> {
   const bindings = { CLOCK_MS: clockMs, TTL_MS: ttlMs, RESUME_MS: resumeMs };
-  // The configuration has the bucket, for which startWorker() has no option.
-  const wrangler = join(import.meta.dirname, "wrangler.toml");
-  return startWorker({ wrangler, entry: { source }, objects: CLASSES, bindings, root: ROOT });
+  return startWorker({ wrangler: WRANGLER, entry: { source }, objects: CLASSES, bindings, root: ROOT });
 }
 
 /** Kills a Worker and returns its databases. */
