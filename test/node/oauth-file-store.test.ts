@@ -123,6 +123,9 @@ describe("locks", () => {
   test("the lock of a process that has ended is free at once, even if several processes want it", async () => {
     const { lock, holder } = await example();
     writeFileSync(lock, JSON.stringify({ ...holder, id: "x", pid: await endedPid() }));
+    // Its age alone would not make it free before the test ends.
+    const later = new Date(Date.now() + 3_600_000);
+    utimesSync(lock, later, later);
     expect(await watched(Array.from({ length: 8 }, () => fileStore(folder)))).toBe(1);
     expect(files("")).toEqual([]);
   });
