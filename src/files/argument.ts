@@ -76,7 +76,7 @@ export class FileArgument {
   }
 }
 
-/** The maximum number of characters of all accepted types, as JSON. A link for an upload contains them. @limit internal */
+/** The maximum length, in characters, of the accepted types as JSON. They are part of each upload link. @limit internal */
 const TYPES_CHARS_MAX = 1_000;
 
 /** The default maximum number of bytes of a file. */
@@ -191,10 +191,10 @@ async function check(
   return { value: { ...(result.value as object), ...Object.fromEntries(files) } };
 }
 
-/** The fields that the properties of JSON Schemas describe, so that a transport can correct what they say. */
+/** The field that each property of a JSON Schema describes, so that a transport can correct the description. */
 const described = new WeakMap<object, FileField<FileArgument | undefined>>();
 
-/** How a transport takes files, for the descriptions of arguments. */
+/** What a transport contributes to the descriptions of file arguments. */
 export interface Intake {
   /** What a call passes for a file that is not in the arguments themselves. */
   readonly reference: string;
@@ -204,7 +204,7 @@ export interface Intake {
   readonly bytesMax: number;
 }
 
-/** How files are taken as long as no transport is known. */
+/** The descriptions before a transport has joined. */
 const ANY_INTAKE: Intake = {
   reference: "the id of an uploaded file (file_...), or the path of a file",
   missing: "the answer says how to upload it",

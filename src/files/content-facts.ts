@@ -1,5 +1,5 @@
 /**
- * Reads the content of a file once, while it passes by, and notes what it shows about the media type.
+ * Inspects the content of a file while it is streamed, and records what it reveals about the media type.
  *
  * @module
  */
@@ -15,8 +15,9 @@ export interface ContentFacts {
   /** Whether it seems to be text in another encoding than UTF-8: UTF-16 with a byte order mark, or one such as Latin-1. */
   readonly isForeignText?: boolean | undefined;
   /**
-   * How a text begins: as `html`, `svg`, `xml` or `json`, or as `tag` with another element. For a ZIP archive: `office` if its first entry is one of an Office
-   * document, or the media type that its first entry contains (OpenDocument, EPUB). `blank` if only white space has been read so far.
+   * How the content begins. Text: `html`, `svg`, `xml` or `json`, or `tag` for any other element. A ZIP archive: `office` if its first
+   * entry belongs to an Office document, or the media type that its first entry contains (OpenDocument, EPUB). `blank` if only white
+   * space has been read so far.
    */
   readonly form?: string | undefined;
 }

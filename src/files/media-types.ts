@@ -1,5 +1,5 @@
 /**
- * Decides which media type a file has: its content must fit.
+ * Chooses the media type of a file. A type is chosen only if the content fits it.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import type { ContentFacts } from "./content-facts.ts";
 import { NAME_BYTES_MAX, shortenFileName } from "./file-name.ts";
 import { formatBytes } from "./format-bytes.ts";
 
-/** The type of content that is not checked. */
+/** The media type for content of any kind. Content is never checked against it. */
 export const ANY_TYPE = "application/octet-stream";
 
 /** The forms of text in which browsers recognise markup. A first line of CSV may begin with any other word in brackets. */
 const MARKUP = ["html", "svg", "xml"];
 
-/** Types of text, with the forms that their content must not have, or must have. */
+/** Types of text. The content must not begin in a form of `not`, and must begin in a form of `only`. */
 const TEXTS: Readonly<Record<string, { readonly not?: readonly string[]; readonly only?: readonly string[] }>> = {
   "text/plain": {},
   "text/markdown": {},
@@ -90,7 +90,8 @@ export function extensionsOf(type: string): readonly string[] {
 
 /**
  * Returns the name of a file with an extension that fits its type: handlers often return files under similar names. The wrong
- * extension of another type is replaced, and after any other one the right one is added. Other text keeps most extensions.
+ * extension of another type is replaced, and after any other one the right one is added. Plain text keeps an extension that is
+ * neither that of another type nor that of a program.
  */
 export function withExtension(name: string, type: string): string {
   const own = extensionsOf(type);
@@ -144,7 +145,7 @@ export function isCheckable(type: string): boolean {
   );
 }
 
-/** Whether content fits a type. No other type than {@link ANY_TYPE} admits content that it does not describe. */
+/** Whether content fits a type. All content fits {@link ANY_TYPE}. */
 export function fitsType(type: string, { detected, isText, form = "" }: ContentFacts): boolean {
   if (type === ANY_TYPE) return true;
   if (isTextType(type)) {

@@ -1,14 +1,13 @@
 // @module-tag long
 /** `mcp-edge add files`: a project with files compiles, passes its tests, and has a tool that takes and returns files. */
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { NODE } from "../oracle/node.ts";
 import { cli } from "./run.ts";
+import { copyTemplateTo, ROOT, runIn } from "./template-copy.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 // Inside the package, so that the modules of the projects can import it by name.
 const base = mkdtempSync(join(ROOT, "dist/added-files-"));
 afterAll(() => rmSync(base, { recursive: true, force: true }));
@@ -19,10 +18,7 @@ beforeEach(() => copyTemplate("weather"));
 
 function copyTemplate(name: string): void {
   project = join(base, String(count++));
-  cpSync(join(ROOT, "templates", name), project, {
-    recursive: true,
-    filter: (path) => !/worker-configuration|node_modules|\.wrangler/.test(path),
-  });
+  copyTemplateTo(project, name);
 }
 
 const add = (...args: readonly string[]) => cli(["add", "files", ...args], { cwd: project });
@@ -30,20 +26,7 @@ const read = (path: string) => readFileSync(join(project, path), "utf8");
 const write = (path: string, text: string) => writeFileSync(join(project, path), text);
 
 /** Runs a tool of the root in the project. */
-function run(tool: string, ...args: readonly string[]) {
-  const env = {
-    ...process.env,
-    PATH: `${dirname(NODE)}:${process.env.PATH}`,
-    WRANGLER_SEND_METRICS: "false",
-    CI: "true",
-  };
-  const { status, stdout, stderr } = spawnSync(NODE, [join(ROOT, "node_modules/.bin", tool), ...args], {
-    cwd: project,
-    env,
-    encoding: "utf8",
-  });
-  return { status, output: `${stdout}${stderr}` };
-}
+const run = (tool: string, ...args: readonly string[]) => runIn(project, tool, ...args);
 
 /** Checks that the project compiles. */
 function expectCompiles(): void {

@@ -1,8 +1,8 @@
 // @module-tag long
 /** `mcp-edge add`: a project with every part compiles, passes its tests and works; what does not fit is refused. */
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { diffLines } from "../../src/cli/commands/add/diff.ts";
@@ -15,10 +15,10 @@ import { startHttpTap } from "../oracle/http-tap.ts";
 import { NODE } from "../oracle/node.ts";
 import { KEYS, Screen } from "./pty.ts";
 import { CLI, cli } from "./run.ts";
+import { copyTemplateTo, ROOT, runIn } from "./template-copy.ts";
 
 ignoreLogs(/^mcp-edge: tokens must have the issuer/);
 
-const ROOT = join(import.meta.dirname, "../..");
 // Inside the package, so that the modules of the projects can import it by name.
 const base = mkdtempSync(join(ROOT, "dist/added-"));
 afterAll(() => rmSync(base, { recursive: true, force: true }));
@@ -27,10 +27,7 @@ let project: string;
 let count = 0;
 beforeEach(() => {
   project = join(base, String(count++));
-  cpSync(join(ROOT, "templates/weather"), project, {
-    recursive: true,
-    filter: (path) => !/worker-configuration|node_modules|\.wrangler/.test(path),
-  });
+  copyTemplateTo(project, "weather");
 });
 
 const add = (...args: readonly string[]) => cli(["add", ...args], { cwd: project });
@@ -38,20 +35,7 @@ const read = (path: string) => readFileSync(join(project, path), "utf8");
 const write = (path: string, text: string) => writeFileSync(join(project, path), text);
 
 /** Runs a tool of the root in the project. */
-function run(tool: string, ...args: readonly string[]) {
-  const env = {
-    ...process.env,
-    PATH: `${dirname(NODE)}:${process.env.PATH}`,
-    WRANGLER_SEND_METRICS: "false",
-    CI: "true",
-  };
-  const { status, stdout, stderr } = spawnSync(NODE, [join(ROOT, "node_modules/.bin", tool), ...args], {
-    cwd: project,
-    env,
-    encoding: "utf8",
-  });
-  return { status, output: `${stdout}${stderr}` };
-}
+const run = (tool: string, ...args: readonly string[]) => runIn(project, tool, ...args);
 
 test("add tasks, d1 and test together makes a project that compiles, passes its tests, and has working tools", {
   timeout: 240_000,

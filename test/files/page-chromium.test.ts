@@ -22,7 +22,7 @@ const choose = (how: "choose" | "drop", name: string, text: string, type: string
 })()`;
 const STATUS = 'document.querySelector("[role=status]").textContent';
 const CLASS = 'document.querySelector("[role=status]").className';
-/** The flag for a telephone, whose pointer is a finger. */
+/** The Chromium flag that emulates a touch screen, as phones have. */
 const WITHOUT_MOUSE = [
   "--blink-settings=primaryHoverType=1,availableHoverTypes=1,primaryPointerType=2,availablePointerTypes=2",
 ];

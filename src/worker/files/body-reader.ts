@@ -1,5 +1,5 @@
 /**
- * Reads the body of an upload, or the stream of a handler, within a time.
+ * Reads the body of an upload, or the stream of a handler, within a time limit.
  *
  * @module
  */
@@ -20,8 +20,8 @@ export class BodyReader {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * @param uploadMs How long the whole body may take, with what happens to its chunks, in milliseconds.
-   * @param idleMs How long a chunk may take, in milliseconds. Infinity for no limit.
+   * @param uploadMs The time limit for the whole body, including the processing of its chunks, in milliseconds.
+   * @param idleMs The time limit for each chunk, in milliseconds. Infinity for none.
    */
   constructor(body: ReadableStream<Uint8Array>, uploadMs: number, idleMs: number) {
     this.#source = openSource(body);

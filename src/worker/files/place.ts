@@ -28,7 +28,7 @@ export interface Place {
   readonly receiving: Map<string, Receiving>;
 }
 
-/** A small file that is received. */
+/** A small file whose upload is in progress. */
 export interface Receiving {
   readonly owner: string;
   /** When it is no longer counted, in milliseconds since 1970: the platform may have ended its request, without any cleanup. */
@@ -47,25 +47,25 @@ export const SMALL_BYTES_MAX = 1_000_000;
  */
 export const RECEIVING_MAX = 64;
 /**
- * The same for one caller, so that others can upload files too.
+ * The maximum for one caller, so that others can upload files at the same time.
  * @limit count Uploads of at most 1 MB by one principal that one isolate receives at the same time. Another one is refused
  * with 503.
  */
 export const OWN_RECEIVING_MAX = 8;
 /**
- * The same for all callers without a principal, so that strangers leave places to others.
+ * The maximum for all callers without a principal together, so that they cannot keep authenticated callers from uploading.
  * @limit count Uploads of at most 1 MB by callers without a principal that one isolate receives at the same time. Another one is
  * refused with 503.
  */
 export const ANONYMOUS_RECEIVING_MAX = 32;
 /**
- * How long a small file may take.
+ * The maximum duration of the upload of a small file, in milliseconds.
  * @limit ms The duration of an upload of at most 1 MB. A slower one is refused.
  */
 export const SMALL_MS = 60_000;
 
 /**
- * How long the content of an upload may pause.
+ * The maximum time between two chunks of an upload, in milliseconds.
  * @limit ms The time in which an upload must send more content. An upload that stops for longer is refused, and its place is
  * free again.
  */

@@ -57,7 +57,7 @@ export function addFileStore(project: Project, { bucket = false }: AddOptions): 
 
 const LARGER = "For files of more than 1 MB, run: mcp-edge add files --bucket";
 
-/** Returns the files that serve the server. A project may have several entries, one of which is used. */
+/** Returns the source files that call edge() with the server. A project may have several entry files. */
 function endpointsOf({ sources, server, entry }: Project): readonly SourceFile[] {
   const call = new RegExp(`\\bedge\\(\\s*${server.variable}\\b`);
   const found = sources.filter(({ text }) => call.test(text));

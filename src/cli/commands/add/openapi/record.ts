@@ -30,7 +30,7 @@ export function recordPathOf(name: string): string {
   return `src/${name}/generated.json`;
 }
 
-/** Whether the generator may write to a path for the folder with this name. */
+/** Whether a path is one that the generator may write to. `name` is the name of the folder with the generated code. */
 export function isOwnPath(path: string, name: string): boolean {
   if (path === `test/${name}.test.ts`) return true;
   return path.startsWith(`src/${name}/`) && /^[a-z\d-]{1,60}\.ts$/.test(path.slice(`src/${name}/`.length));

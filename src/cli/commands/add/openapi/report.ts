@@ -29,7 +29,7 @@ export interface Made {
   readonly server: string;
   /** The record of the last run; undefined in the first run. */
   readonly record: Recorded | undefined;
-  /** The files that are no longer used. */
+  /** Generated files of an earlier run that this run did not generate again. */
   readonly left: readonly string[];
   /** The names of the other tools in the project, with their files. */
   readonly taken: ReadonlyMap<string, string>;
