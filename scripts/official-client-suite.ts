@@ -117,25 +117,22 @@ export type RuntimeName = (typeof RUNTIMES)[number];
 export const EVERY_CLIENT_SCENARIO: readonly ScenarioName[] = Object.entries(CLIENT_SCENARIOS).flatMap(
   ([version, names]) => names.map((name) => [version, name] as const),
 );
-export type ScenarioName = readonly [version: string, name: string];
+type ScenarioName = readonly [version: string, name: string];
 
-/** Runs scenarios on one runtime, one after the other, because one of them measures time. */
-export async function runClientSuite(
-  runtime: RuntimeName,
-  scenarios: readonly ScenarioName[] = EVERY_CLIENT_SCENARIO,
-): Promise<ClientScenario[]> {
-  if (runtime === "Node") return runAll(scenarios, undefined);
+/** Runs every scenario on one runtime, one after the other, because one of them measures time. */
+export async function runClientSuite(runtime: RuntimeName): Promise<ClientScenario[]> {
+  if (runtime === "Node") return runAll(undefined);
   const worker = await Workerd.start({ entry: "test/conformance/fixtures/client-worker.ts" });
   try {
-    return await runAll(scenarios, worker.origin);
+    return await runAll(worker.origin);
   } finally {
     await worker.stop();
   }
 }
 
-async function runAll(scenarios: readonly ScenarioName[], worker: string | undefined): Promise<ClientScenario[]> {
+async function runAll(worker: string | undefined): Promise<ClientScenario[]> {
   const done: ClientScenario[] = [];
-  for (const [version, name] of scenarios) done.push(await run(version, name, worker));
+  for (const [version, name] of EVERY_CLIENT_SCENARIO) done.push(await run(version, name, worker));
   return done;
 }
 

@@ -18,6 +18,11 @@ const AT_ONCE = 2;
 const MAJOR = 24;
 /** The versions of Node that the project's packages bring. */
 const MAJORS = [20, 22, 24];
+/**
+ * The templates that the official suite calls when all are tried: the smallest one, and one that requires a token. The suite tests
+ * the engine, which is the same in all templates.
+ */
+const WITH_SUITE = ["weather", "gateway"];
 /** The template that is tried on every version on which projects can be created, and the other versions. */
 const ON_ALL = { template: "weather", majors: [20, 22] };
 
@@ -73,7 +78,11 @@ function majors(text: string): number[] {
 /** Returns what to try. The templates whose tests take longest come first, so that both workers end at about the same time. */
 function chosen(names: readonly string[], node?: readonly number[]): Job[] {
   const all: Job[] = (names.length > 0 ? names : templates()).flatMap((template) =>
-    (node ?? [MAJOR]).map((major) => ({ template, major, withSuite: true })),
+    (node ?? [MAJOR]).map((major) => ({
+      template,
+      major,
+      withSuite: names.length > 0 || WITH_SUITE.includes(template),
+    })),
   );
   if (names.length === 0 && node === undefined) {
     all.push(...ON_ALL.majors.map((major) => ({ template: ON_ALL.template, major, withSuite: false })));

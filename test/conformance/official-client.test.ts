@@ -1,8 +1,5 @@
 // @module-tag long
-/**
- * The client scenarios of the official suite that need no authorization server. CI runs all of them
- * afterwards with `npm run conformance:client`, which takes minutes. Signing in is also tested in test/client/oauth.
- */
+/** The client scenarios of the official suite, of which `npm run conformance:client` prints a table. */
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   type ClientScenario,
@@ -14,15 +11,13 @@ import {
 } from "../../scripts/official-client-suite.ts";
 import { runScenario } from "./client-scenarios.ts";
 
-const SCENARIOS = EVERY_CLIENT_SCENARIO.filter(([, name]) => !name.startsWith("auth/"));
-
 describe.each(RUNTIMES)("our client on %s", (runtime) => {
   let results: readonly ClientScenario[];
   beforeAll(async () => {
-    results = await runClientSuite(runtime, SCENARIOS);
+    results = await runClientSuite(runtime);
   }, 600_000);
 
-  test.each(SCENARIOS)("passes %s %s without failures and warnings, and exits with 0", (version, name) => {
+  test.each(EVERY_CLIENT_SCENARIO)("passes %s %s without failures and warnings, and exits with 0", (version, name) => {
     const found = results.find((result) => result.version === version && result.name === name);
     expect(found && isCleanRun(found), found?.output).toBe(true);
   });

@@ -6,6 +6,7 @@ const SLOWEST = [
   "docs/tutorial",
   "scripts/soak",
   "scripts/cost",
+  "conformance/official-client",
   "chaos/deploys",
   "agent-tasks/agent-tasks",
   "recorder/copied-tests",
