@@ -25,7 +25,7 @@ beginTests(repository);
 const hasPassed =
   (await run("build")) &&
   (await run("check")) &&
-  // The test files wait for timers and processes for a quarter of their time, so the templates can run beside them.
+  // The templates use the time in which the test files wait for timers and processes.
   (await Promise.all([runTestFiles(), run("templates", { args: ["--built"], niceness: 5 })])).every(Boolean);
 console.log(times.join("\n"));
 if (!hasPassed) process.exitCode = 1;
