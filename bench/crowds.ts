@@ -54,6 +54,7 @@ export async function crowds(say: Say, isQuick: boolean): Promise<Row[]> {
         slowestMs: Math.round(slowestMs),
         mebibytes: Math.round(memory.stop() / 2 ** 20),
         ...(failed === undefined ? {} : { failed }),
+        ...(workerd.end === undefined ? {} : { ended: workerd.end }),
       };
       rows.push(row);
       say(
@@ -172,7 +173,7 @@ function isRefusal(head: string): boolean {
   return /^HTTP\/1.1 (429|503)[\s\S]*\r\nretry-after: \d/i.test(head);
 }
 
-/** Remembers the most memory that the process has had in use. */
+/** Remembers the most memory that the process has had in use, also if it ends meanwhile. */
 function watchMemory(workerd: Workerd): { stop(): number } {
   let most = workerd.residentBytes();
   const timer = setInterval(() => {

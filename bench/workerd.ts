@@ -59,9 +59,22 @@ export class Workerd implements AsyncDisposable {
     return nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
   }
 
+  /** The memory that the process has in use, in bytes, or 0 after it has ended. */
   residentBytes(): number {
-    const status = readFileSync(`/proc/${this.#process?.pid}/status`, "utf8");
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
+    if (this.end !== undefined) return 0;
+    try {
+      const status = readFileSync(`/proc/${this.#process?.pid}/status`, "utf8");
+      // A process that has just ended has no such line.
+      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
+    } catch {
+      return 0;
+    }
+  }
+
+  /** How the process ended by itself, such as `SIGSEGV` or `status 1`, or undefined while it runs. */
+  get end(): string | undefined {
+    const { exitCode = null, signalCode = null } = this.#process ?? {};
+    return signalCode ?? (exitCode === null ? undefined : `status ${exitCode}`);
   }
 
   /** Disk space that its objects use, in bytes. */
@@ -77,7 +90,7 @@ export class Workerd implements AsyncDisposable {
   async #kill(): Promise<void> {
     const child = this.#process;
     this.#process = undefined;
-    if (!child || child.exitCode !== null) return;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const gone = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGKILL");
     await gone;

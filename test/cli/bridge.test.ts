@@ -8,7 +8,7 @@ import { Client as OfficialClient } from "@modelcontextprotocol/sdk/client/index
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Client, type ClientOptions, connect, type ElicitAnswer } from "../../src/client/index.ts";
+import { type Client, type ClientOptions, connect, type ElicitAnswer, type Transport } from "../../src/client/index.ts";
 import { stdio } from "../../src/node/index.ts";
 import { newKeys, startWorker } from "../../src/testing/index.ts";
 import { type CuttableProxy, startProxy } from "../../src/testing/proxy.ts";
@@ -19,6 +19,7 @@ import { startHttpTap } from "../oracle/http-tap.ts";
 import { NODE } from "../oracle/node.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { watch } from "../oracle/transport-watch.ts";
+import { bridged } from "./bridged.ts";
 import { childrenOf, isAlive } from "./processes.ts";
 import { CLI, cli, SERVER } from "./run.ts";
 
@@ -30,7 +31,7 @@ beforeAll(async () => {
   proxy = await startProxy(lab.worker.origin);
 });
 afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
+  for (const close of closing.splice(0).reverse()) await close();
 });
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
@@ -39,26 +40,44 @@ afterAll(async () => {
 
 const commandOf = (url: string) => ({ command: NODE, args: [CLI, "bridge", url] });
 
-/** Our client as the host. Both hops are watched. */
+/** How our client is the host of a bridge. */
+interface HostOptions extends Partial<ClientOptions> {
+  /** The protocol version that the bridge uses with the server, whatever the server supports. */
+  readonly as?: string;
+  /** Whether the bridge is a process of its own. By default it runs in this one, which takes less time. */
+  readonly isProcess?: boolean;
+}
+
+/** Our client as the host of a bridge. Both hops are watched. */
 async function hostOf(
   version: string,
   path: string,
-  { as, ...options }: Partial<ClientOptions> & { readonly as?: string } = {},
+  { as, isProcess = false, ...options }: HostOptions = {},
 ): Promise<Client> {
   const tap = await startHttpTap(lab.url(path));
   const oracle = new WireOracle();
-  const { command, args } = commandOf(tap.url);
-  const more = as === undefined ? [] : ["--as", as];
-  const transport = watch(stdio({ command, args: [...args, ...more], stderr: "ignore" }), oracle);
-  // A program that takes long to start on a loaded machine must not be mistaken for one of a legacy version.
-  const client = await connect(transport, { ...ME, probeTimeoutMs: 60_000, protocolVersions: [version], ...options });
   closing.push(async () => {
-    await client.close();
     await tap.close();
     oracle.expectClean();
     tap.oracle.expectClean();
   });
+  const transport = isProcess ? processOf(tap.url, as) : await bridgeHere(tap.url, as);
+  // A program that takes long to start on a loaded machine must not be mistaken for one of a legacy version.
+  const versions = { probeTimeoutMs: 60_000, protocolVersions: [version] };
+  const client = await connect(watch(transport, oracle), { ...ME, ...versions, ...options });
+  closing.push(async () => client.close());
   return client;
+}
+
+function processOf(url: string, as?: string): Transport {
+  const { command, args } = commandOf(url);
+  return stdio({ command, args: [...args, ...(as === undefined ? [] : ["--as", as])], stderr: "ignore" });
+}
+
+async function bridgeHere(url: string, as?: string): Promise<Transport> {
+  const bridge = await bridged(url, as === undefined ? {} : { protocolVersions: [as] });
+  closing.push(async () => bridge[Symbol.asyncDispose]());
+  return bridge.transport;
 }
 
 const HOSTS = [...LEGACY, MODERN];
@@ -138,6 +157,17 @@ describe.each(ASKING)("a host of %s with a server of %s", (version, as) => {
     if (version === MODERN) expect(asked.sort()).toEqual(expected);
     else expect(asked).toHaveLength(3);
   });
+});
+
+// The other tests of versions run in this process, without the command line.
+test.each([
+  ["2025-11-25", MODERN],
+  [MODERN, "2025-11-25"],
+])("the program answers the questions of a server for a host of %s, and uses %s with --as", async (version, as) => {
+  const onElicit = (): ElicitAnswer => ({ action: "accept", content: { size: "L" } });
+  const client = await hostOf(version, "/mcp", { as, isProcess: true, onElicit });
+  expect(client.server).toMatchObject({ protocolVersion: version, transport: "pipe" });
+  expect(await client.callTool("order_twice")).toMatchObject({ content: [{ text: "accept accept" }] });
 });
 
 describe.each(HOSTS)("a host of %s", (version) => {

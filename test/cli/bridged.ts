@@ -2,7 +2,7 @@
 import { PassThrough } from "node:stream";
 import { hold } from "../../src/cli/relay/back-pressure.ts";
 import { HostConnection } from "../../src/cli/relay/host-connection.ts";
-import { connect, type Transport } from "../../src/client/index.ts";
+import { type ClientOptions, connect, type Transport } from "../../src/client/index.ts";
 import { DEFAULT_LIMITS } from "../../src/core/index.ts";
 import { StdioServerTransport } from "../../src/node/index.ts";
 import { ME } from "../client/places.ts";
@@ -18,8 +18,11 @@ export interface Bridged extends AsyncDisposable {
   readonly notes: string[];
 }
 
-/** Starts a bridge to a server. */
-export async function bridged(target: string | Transport): Promise<Bridged> {
+/** Starts a bridge to a server, with the protocol versions that its option `--as` gives. */
+export async function bridged(
+  target: string | Transport,
+  versions: Pick<ClientOptions, "protocolVersions"> = {},
+): Promise<Bridged> {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const notes: string[] = [];
   const stdio = new StdioServerTransport({ input, output });
@@ -27,7 +30,7 @@ export async function bridged(target: string | Transport): Promise<Bridged> {
     stdio,
     (gate) => (more) => {
       const held = hold({ target, options: ME }, gate);
-      return connect(held.target, { ...held.options, ...more });
+      return connect(held.target, { ...held.options, ...more, ...versions });
     },
     (text) => notes.push(text),
   );
