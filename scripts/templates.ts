@@ -12,8 +12,8 @@ import { nodeOf } from "../test/harness/nodes.ts";
 import { installPackage, type Job, type Tried, tryTemplate } from "./templates/try.ts";
 import { ROOT } from "./tools.ts";
 
-/** How many projects are tried at the same time. */
-const AT_ONCE = 2;
+/** How many projects are tried at the same time: more than cores, because they wait for the network and for timers. */
+const AT_ONCE = 3;
 /** The version of Node on which every template is tried. */
 const MAJOR = 24;
 /** The versions of Node that the project's packages bring. */

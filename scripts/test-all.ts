@@ -1,11 +1,10 @@
 /**
- * Runs all tests: the build, the checks, and every test file with the templates beside them. Prints how long each step took, and
+ * Runs all tests: the build, the checks, the templates, and every test file. Prints how long each step took, and
  * exits with 1 after the first step that failed. Stores the commit if all have passed on it, which a release requires. Up to
  * three test files that failed are run once more, alone: docs/decisions/027-unsteady-tests.md.
  */
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import { setPriority } from "node:os";
 import { join } from "node:path";
 import { findProgram } from "../src/node/program.ts";
 import { readFailedFiles } from "./failed-files.ts";
@@ -25,8 +24,9 @@ beginTests(repository);
 const hasPassed =
   (await run("build")) &&
   (await run("check")) &&
-  // The templates use the time in which the test files wait for timers and processes.
-  (await Promise.all([runTestFiles(), run("templates", { args: ["--built"], niceness: 5 })])).every(Boolean);
+  // Not beside the test files: both use every core, and each would wait for the other.
+  (await run("templates", ["--built"])) &&
+  (await runTestFiles());
 console.log(times.join("\n"));
 if (!hasPassed) process.exitCode = 1;
 else if (unsteady.length > 0)
@@ -39,8 +39,7 @@ else if (!passTests(repository))
 /** Runs every test file, and those that failed once more, one after another. */
 async function runTestFiles(): Promise<boolean> {
   rmSync(REPORT, { force: true });
-  if (await run("test:files", { args: ["--reporter=default", "--reporter=json", `--outputFile.json=${REPORT}`] }))
-    return true;
+  if (await run("test:files", ["--reporter=default", "--reporter=json", `--outputFile.json=${REPORT}`])) return true;
   const failed = readFailedFiles(REPORT, ROOT) ?? [];
   // Without failed files, the run itself has failed, for instance by an error outside of any test.
   if (failed.length === 0 || failed.length > MOST_REPEATED) return false;
@@ -50,18 +49,14 @@ async function runTestFiles(): Promise<boolean> {
       (tests.length > 0 ? tests : ["the file"]).map((test) => `  ${path}: ${test}`),
     ),
   );
-  return run("test:files", { args: ["--maxWorkers=1", ...failed.map(({ path }) => path)] });
+  return run("test:files", ["--maxWorkers=1", ...failed.map(({ path }) => path)]);
 }
 
-/** Runs a script of package.json with arguments. A higher niceness lets other processes go first. Returns whether it passed. */
-async function run(
-  script: string,
-  { args: more = [], niceness = 0 }: { readonly args?: readonly string[]; readonly niceness?: number } = {},
-): Promise<boolean> {
+/** Runs a script of package.json with arguments. Returns whether it passed. */
+async function run(script: string, more: readonly string[] = []): Promise<boolean> {
   const { command, args, ...options } = findProgram("npm", ["run", script, "--", ...more]);
   const startMs = performance.now();
   const child = spawn(command, args, { ...options, cwd: ROOT, stdio: "inherit" });
-  if (niceness > 0 && child.pid !== undefined) setPriority(child.pid, niceness);
   const code = await new Promise((resolve, reject) => child.once("error", reject).once("close", resolve));
   times.push(
     `npm run ${script}: ${code === 0 ? "passed" : "failed"} in ${Math.round((performance.now() - startMs) / 1000)} s`,
