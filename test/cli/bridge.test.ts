@@ -229,13 +229,15 @@ describe("the official client as host", () => {
     const key = "cut three times";
     const seen: number[] = [];
     const cuts: number[] = [];
+    const paces: Promise<unknown>[] = [];
     const onprogress = ({ progress }: { progress: number }) => {
       seen.push(progress);
       if (progress % 2 === 0) cuts.push(proxy.cut("rst"));
-      void pacing.callTool("pace", { key, steps: progress });
+      paces.push(pacing.callTool("pace", { key, steps: progress }));
     };
     const called = await client.callTool({ name: "paced", arguments: { key, steps: 7 } }, undefined, { onprogress });
     expect(called).toMatchObject({ content: [{ text: "done" }] });
+    await Promise.all(paces);
     expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(cuts).toHaveLength(3);
     for (const connections of cuts) expect(connections).toBeGreaterThan(0);
