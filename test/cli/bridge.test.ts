@@ -40,11 +40,11 @@ afterAll(async () => {
 
 const commandOf = (url: string) => ({ command: NODE, args: [CLI, "bridge", url] });
 
-/** How our client is the host of a bridge. */
+/** The options of our client as the host of a bridge, and how the bridge runs. */
 interface HostOptions extends Partial<ClientOptions> {
   /** The protocol version that the bridge uses with the server, whatever the server supports. */
   readonly as?: string;
-  /** Whether the bridge is a process of its own. By default it runs in this one, which takes less time. */
+  /** Whether the bridge runs as a process of its own. By default it runs within the process of the tests, which takes less time. */
   readonly isProcess?: boolean;
 }
 
@@ -62,7 +62,7 @@ async function hostOf(
     tap.oracle.expectClean();
   });
   const transport = isProcess ? processOf(tap.url, as) : await bridgeHere(tap.url, as);
-  // A program that takes long to start on a loaded machine must not be mistaken for one of a legacy version.
+  // A bridge that starts slowly on a loaded machine must not be mistaken for a legacy server.
   const versions = { probeTimeoutMs: 60_000, protocolVersions: [version] };
   const client = await connect(watch(transport, oracle), { ...ME, ...versions, ...options });
   closing.push(async () => client.close());
@@ -79,6 +79,13 @@ async function bridgeHere(url: string, as?: string): Promise<Transport> {
   closing.push(async () => bridge[Symbol.asyncDispose]());
   return bridge.transport;
 }
+
+const envelope = {
+  "io.modelcontextprotocol/protocolVersion": MODERN,
+  "io.modelcontextprotocol/clientInfo": ME,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: envelope } });
 
 const HOSTS = [...LEGACY, MODERN];
 const SERVERS = ["/mcp", "/legacy/mcp", "/modern/mcp"];
@@ -159,11 +166,15 @@ describe.each(ASKING)("a host of %s with a server of %s", (version, as) => {
   });
 });
 
-// The other tests of versions run in this process, without the command line.
+// The tests above run the bridge in the process of the tests, without the command line.
 test.each([
-  ["2025-11-25", MODERN],
-  [MODERN, "2025-11-25"],
-])("the program answers the questions of a server for a host of %s, and uses %s with --as", async (version, as) => {
+  ["2025-11-25", MODERN, "/legacy/mcp"],
+  [MODERN, "2025-11-25", "/modern/mcp"],
+])("the program passes questions to a host of %s, and uses only %s with --as", async (version, as, other) => {
+  // Only a bridge that follows --as fails with a server of the other era.
+  const { code, stdout } = await cli(["bridge", lab.url(other), "--as", as], { input: `${LIST}\n` });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { code: expect.any(Number) } });
   const onElicit = (): ElicitAnswer => ({ action: "accept", content: { size: "L" } });
   const client = await hostOf(version, "/mcp", { as, isProcess: true, onElicit });
   expect(client.server).toMatchObject({ protocolVersion: version, transport: "pipe" });
@@ -343,11 +354,6 @@ async function hanging(request: object): Promise<{ child: ChildProcess; server: 
   return { child, server, ended };
 }
 
-const envelope = {
-  "io.modelcontextprotocol/protocolVersion": MODERN,
-  "io.modelcontextprotocol/clientInfo": ME,
-  "io.modelcontextprotocol/clientCapabilities": {},
-};
 const OPEN = [
   {
     id: 1,

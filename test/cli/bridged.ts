@@ -18,7 +18,7 @@ export interface Bridged extends AsyncDisposable {
   readonly notes: string[];
 }
 
-/** Starts a bridge to a server, with the protocol versions that its option `--as` gives. */
+/** Starts a bridge to a server. `versions` limits the protocol versions that it uses with the server, as the option `--as` does. */
 export async function bridged(
   target: string | Transport,
   versions: Pick<ClientOptions, "protocolVersions"> = {},

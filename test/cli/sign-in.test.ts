@@ -122,7 +122,7 @@ test("a sign-in opens the browser, unless --no-browser is given", async () => {
   expect(await cli(["logout", authority.url], { env })).toMatchObject({ code: 0 });
   using screen = new Screen(["ping", authority.url], env);
   await expect.poll(() => readFile(opened, "utf8").catch(() => ""), { timeout: 10_000 }).toContain("/authorize?");
-  // The browser may be open before the terminal shows the whole line.
+  // The program may open the browser before its whole line has reached the terminal.
   await expect.poll(() => screen.text).toMatch(/Sign in at: \S+\s/);
   await signIn(screen.text);
   expect(await screen.ended()).toBe(0);
