@@ -92,10 +92,10 @@ describe("a task", () => {
     const asked = await tasks.reaches(taskId, "input_required");
     await refuseWrites("task", 1);
     const answers = (name: string) => answersTo(asked, () => name);
-    const refused = await tasks.error("tasks/update", { taskId, inputResponses: answers("Ada") });
+    const refused = await tasks.error("tasks/update", { taskId, inputResponses: answers("Ada Lovelace") });
     expect(refused).toMatchObject(unavailable);
     const stored = await Promise.all(ids.map((id) => worker.storage("AllObject", id)));
-    expect(JSON.stringify(stored)).not.toContain("Ada");
+    expect(JSON.stringify(stored)).not.toContain("Lovelace");
     await inject();
     await tasks.update(taskId, answers("Bea"));
     expect(textOf(await tasks.reaches(taskId, "completed"))).toMatch(/^Bea /);
