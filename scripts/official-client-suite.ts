@@ -3,7 +3,9 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import clientWorker from "../test/conformance/fixtures/client-worker.ts";
 import { Workerd } from "../test/harness/workerd.ts";
+import { startNodeServer } from "../test/http/node-server.ts";
 import type { Check } from "./official-suite.ts";
 import { ROOT } from "./tools.ts";
 
@@ -79,7 +81,7 @@ export const CLIENT_SCENARIOS = {
 
 /** Asks the suite for its client scenarios and returns those that {@link CLIENT_SCENARIOS} lacks. */
 export async function missingClientScenarios(): Promise<{ readonly version: string; readonly name: string }[]> {
-  const { output } = await runSuite(["list", "--client"], undefined);
+  const { output } = await runSuite(["list", "--client"]);
   const listed = [...output.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm)].flatMap(([, name = "", versions = ""]) =>
     versions.split(",").map((version) => ({ version, name })),
   );
@@ -121,27 +123,24 @@ type ScenarioName = readonly [version: string, name: string];
 
 /** Runs every scenario on one runtime, one after the other, because one of them measures time. */
 export async function runClientSuite(runtime: RuntimeName): Promise<ClientScenario[]> {
-  if (runtime === "Node") return runAll(undefined);
-  const worker = await Workerd.start({ entry: "test/conformance/fixtures/client-worker.ts" });
+  const client = await (runtime === "Node"
+    ? startNodeServer({ "/": clientWorker.fetch }, undefined)
+    : Workerd.start({ entry: "test/conformance/fixtures/client-worker.ts" }));
   try {
-    return await runAll(worker.origin);
+    const done: ClientScenario[] = [];
+    for (const [version, name] of EVERY_CLIENT_SCENARIO) done.push(await run(version, name, client.origin));
+    return done;
   } finally {
-    await worker.stop();
+    await client.stop();
   }
-}
-
-async function runAll(worker: string | undefined): Promise<ClientScenario[]> {
-  const done: ClientScenario[] = [];
-  for (const [version, name] of EVERY_CLIENT_SCENARIO) done.push(await run(version, name, worker));
-  return done;
 }
 
 /**
  * Runs one scenario. A name that the suite or the client does not know is not clean.
  *
- * @param worker The address of a Worker to run the client in. Undefined: it runs on Node.
+ * @param client The origin at which the client waits for the names of scenarios.
  */
-export async function run(version: string, name: string, worker?: string): Promise<ClientScenario> {
+export async function run(version: string, name: string, client: string): Promise<ClientScenario> {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
   try {
     const command = `${process.execPath} ${ROOT}test/conformance/client-driver.ts`;
@@ -149,7 +148,7 @@ export async function run(version: string, name: string, worker?: string): Promi
     const forced = name.startsWith("sep-2640") ? ["--force"] : [];
     const versioned = version === "extension" ? [] : ["--spec-version", version];
     const args = ["client", "--command", command, "--scenario", name, ...versioned, "-o", folder, ...forced];
-    const { exitCode, output } = await runSuite(args, worker);
+    const { exitCode, output } = await runSuite(args, client);
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
     const [file] = files.filter((path) => path.endsWith("checks.json"));
     const checks = file === undefined ? [] : (JSON.parse(readFileSync(join(folder, file), "utf8")) as Check[]);
@@ -159,12 +158,9 @@ export async function run(version: string, name: string, worker?: string): Promi
   }
 }
 
-function runSuite(
-  args: readonly string[],
-  worker: string | undefined,
-): Promise<{ exitCode: number | null; output: string }> {
+function runSuite(args: readonly string[], client?: string): Promise<{ exitCode: number | null; output: string }> {
   const suite = spawn(process.execPath, [`${ROOT}node_modules/.bin/conformance`, ...args], {
-    env: { ...process.env, ...(worker === undefined ? {} : { MCP_EDGE_CLIENT_WORKER: worker }) },
+    env: { ...process.env, ...(client === undefined ? {} : { MCP_EDGE_CLIENT: client }) },
   });
   let output = "";
   const keep = (data: Buffer): void => {

@@ -24,7 +24,7 @@ describe.each(RUNTIMES)("our client on %s", (runtime) => {
 });
 
 test("a scenario that the suite does not have does not count as passed", async () => {
-  expect((await run("2025-11-25", "no-such-scenario")).exitCode).not.toBe(0);
+  expect((await run("2025-11-25", "no-such-scenario", "http://127.0.0.1:1")).exitCode).not.toBe(0);
 });
 
 test("a scenario that the client does not implement fails", async () => {

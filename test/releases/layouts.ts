@@ -41,7 +41,7 @@ export async function describeLayouts(worker: TestWorker): Promise<Record<string
       }
     }
   }
-  for (const { name, shape } of await recordedBy(worker)) shapes[name] = shape;
+  for (const { name, shape } of await readRecorded(worker)) shapes[name] = shape;
   return Object.fromEntries(Object.entries(shapes).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -55,7 +55,8 @@ function withoutNames(value: unknown): unknown {
 const TABLES =
   "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'";
 
-async function recordedBy(worker: TestWorker): Promise<readonly Recorded[]> {
+/** Returns the messages to objects since the Worker was started. */
+export async function readRecorded(worker: TestWorker): Promise<readonly Recorded[]> {
   const response = await fetch(worker.url("/__platform"), { method: "POST", body: "{}" });
   return ((await response.json()) as { readonly recorded: readonly Recorded[] }).recorded;
 }

@@ -21,6 +21,7 @@ import {
   upload,
   url,
 } from "./everything.ts";
+import { readRecorded } from "./layouts.ts";
 
 export async function storeRare(worker: TestWorker): Promise<void> {
   await bindSession(worker);
@@ -92,7 +93,11 @@ async function storeLargeFile(worker: TestWorker): Promise<void> {
   const { hostname, port, pathname } = new URL(link);
   const cut = request({ hostname, port, path: `${pathname}file.txt`, method: "PUT" });
   cut.setHeader("Content-Length", text.length).on("error", () => undefined);
-  await new Promise<void>((resolve) => void cut.write(text.slice(0, 1_500_000), () => resolve()));
+  cut.write(text.slice(0, 1_500_000));
+  // A Worker that had read nothing yet would have nothing to release.
+  await until("the upload has begun", async () =>
+    (await readRecorded(worker)).some(({ name }) => name === "rpc files/reserve"),
+  );
   cut.destroy();
   // Until the Worker has noticed that the connection was cut, the link is in use.
   await until("the link can be used again", async () => (await upload(worker, link, text)) === 201);
