@@ -114,6 +114,8 @@ export async function tryTemplate({
     NO_COLOR: "1",
     WRANGLER_SEND_METRICS: "false",
     npm_config_prefer_offline: "true",
+    // The programs of a project start several times: Node keeps what it compiled of their sources.
+    NODE_COMPILE_CACHE: join(folder, "node-compile"),
   };
   const here = (command: string, ...args: readonly string[]) => run(command, args, project, env);
   // The official suite is installed in the repository, and needs a newer Node than 20.

@@ -1,6 +1,6 @@
 /** A copy of a template inside the package, so that its modules can import the package by name. */
 import { spawnSync } from "node:child_process";
-import { cpSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { NODE } from "../oracle/node.ts";
 
@@ -28,4 +28,22 @@ export function runIn(project: string, tool: string, ...args: readonly string[])
     encoding: "utf8",
   });
   return { status, output: `${stdout}${stderr}` };
+}
+
+const TYPES = "worker-configuration.d.ts";
+/** What wrangler has written last. It takes the types of the runtime from it if its version and the compatibility flags are the same. */
+const LAST_TYPES = join(ROOT, "node_modules/.cache/mcp-edge", TYPES);
+
+/** Runs `wrangler types` in a project. */
+export function writeTypes(project: string): ReturnType<typeof runIn> {
+  const file = join(project, TYPES);
+  if (!existsSync(file) && existsSync(LAST_TYPES)) copyFileSync(LAST_TYPES, file);
+  const ran = runIn(project, "wrangler", "types");
+  if (ran.status !== 0) return ran;
+  // Other test files may read it at the same time.
+  const part = `${LAST_TYPES}.${process.pid}`;
+  mkdirSync(dirname(part), { recursive: true });
+  copyFileSync(file, part);
+  renameSync(part, LAST_TYPES);
+  return ran;
 }

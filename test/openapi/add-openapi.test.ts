@@ -1,16 +1,14 @@
 // @module-tag long
 /** `mcp-edge add openapi` in a project: the code compiles, its tests pass, and running it again keeps what the author has changed. */
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { connect } from "../../src/client/index.ts";
 import { startWorker } from "../../src/testing/index.ts";
 import { cli } from "../cli/run.ts";
+import { copyTemplateTo, ROOT, runIn, writeTypes } from "../cli/template-copy.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
-import { NODE } from "../oracle/node.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const SHOP = join(import.meta.dirname, "fixtures/shop.yaml");
 // Inside the package, so that the modules of the projects can import it by name.
 const base = mkdtempSync(join(ROOT, "dist/openapi-"));
@@ -20,10 +18,8 @@ let project: string;
 let count = 0;
 beforeEach(() => {
   project = join(base, String(count++));
-  cpSync(join(ROOT, "templates/weather"), project, {
-    recursive: true,
-    filter: (path) => !/worker-configuration|node_modules|\.wrangler|weather\.test/.test(path),
-  });
+  copyTemplateTo(project, "weather");
+  rmSync(join(project, "test/weather.test.ts"));
 });
 
 const add = (...args: readonly string[]) => cli(["add", "openapi", ...args], { cwd: project });
@@ -31,15 +27,7 @@ const read = (path: string) => readFileSync(join(project, path), "utf8");
 const write = (path: string, text: string) => writeFileSync(join(project, path), text);
 
 /** Runs a tool of the root in the project. */
-function run(tool: string, ...args: readonly string[]) {
-  const env = { ...process.env, PATH: `${dirname(NODE)}:${process.env.PATH}`, WRANGLER_SEND_METRICS: "false", CI: "1" };
-  const { status, stdout, stderr } = spawnSync(NODE, [join(ROOT, "node_modules/.bin", tool), ...args], {
-    cwd: project,
-    env,
-    encoding: "utf8",
-  });
-  return { status, output: `${stdout}${stderr}` };
-}
+const run = (tool: string, ...args: readonly string[]) => runIn(project, tool, ...args);
 
 test("adds tools that compile, pass their tests, and are listed with hints, names and bounded schemas", {
   timeout: 240_000,
@@ -48,7 +36,7 @@ test("adds tools that compile, pass their tests, and are listed with hints, name
   expect([ran.code, ran.stdout]).toEqual([0, ""]);
   expect(ran.stderr).toContain("npx wrangler secret put SHOP_API_KEY");
   expect(ran.stderr).toContain("not possible: POST /pictures: its body is multipart/form-data");
-  expect(run("wrangler", "types").status).toBe(0);
+  expect(writeTypes(project).status).toBe(0);
   expect(run("tsc")).toEqual({ status: 0, output: "" });
   const tests = run("vitest", "run");
   expect([tests.status, tests.output]).toEqual([0, expect.stringContaining("9 passed")]);
