@@ -1,4 +1,4 @@
-/** Runs the client scenarios of the official conformance suite, one process for each. */
+/** Runs the client scenarios of the official conformance suite. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -121,18 +121,49 @@ export const EVERY_CLIENT_SCENARIO: readonly ScenarioName[] = Object.entries(CLI
 );
 type ScenarioName = readonly [version: string, name: string];
 
-/** Runs every scenario on one runtime, one after the other, because one of them measures time. */
+/**
+ * The groups of the suite that are run as a whole, by version. It runs their scenarios at the same time, in one process. The other
+ * scenarios are run one by one, because one of them measures time.
+ */
+const GROUPS = [
+  ["2025-03-26", "backcompat"],
+  ["2025-06-18", "auth"],
+  ["2025-11-25", "auth"],
+  ["2026-07-28", "auth"],
+  ["2026-07-28", "draft"],
+  ["extension", "extensions"],
+] as const;
+
+/** Runs every scenario on one runtime. A scenario that was not clean in its group is run alone, and this outcome counts. */
 export async function runClientSuite(runtime: RuntimeName): Promise<ClientScenario[]> {
   const client = await (runtime === "Node"
     ? startNodeServer({ "/": clientWorker.fetch }, undefined)
     : Workerd.start({ entry: "test/conformance/fixtures/client-worker.ts" }));
   try {
+    const clean: ClientScenario[] = [];
+    for (const [version, group] of GROUPS) {
+      clean.push(...(await runGroup(version, group, client.origin)).filter(isCleanRun));
+    }
     const done: ClientScenario[] = [];
-    for (const [version, name] of EVERY_CLIENT_SCENARIO) done.push(await run(version, name, client.origin));
+    for (const [version, name] of EVERY_CLIENT_SCENARIO) {
+      const found = clean.find((scenario) => scenario.version === version && scenario.name === name);
+      done.push(found ?? (await run(version, name, client.origin)));
+    }
     return done;
   } finally {
     await client.stop();
   }
+}
+
+/** Runs a group of scenarios. The suite's exit code does not include those of its clients, so their output shows which have failed. */
+export async function runGroup(version: string, group: string, client: string): Promise<ClientScenario[]> {
+  const { output, results } = await runInFolder(["--suite", group], version, client);
+  const failed = new Set([...output.matchAll(/^The client has failed in (\S+)\.$/gm)].map(([, name]) => name));
+  const ended = [...output.matchAll(/^Client (exited with code|timed out)/gm)].length;
+  return [...results].map(([name, checks]) => {
+    const exitCode = failed.has(name) || failed.size !== ended ? 1 : 0;
+    return { version, name, exitCode, checks, output };
+  });
 }
 
 /**
@@ -141,18 +172,26 @@ export async function runClientSuite(runtime: RuntimeName): Promise<ClientScenar
  * @param client The origin at which the client waits for the names of scenarios.
  */
 export async function run(version: string, name: string, client: string): Promise<ClientScenario> {
+  // Scenarios of extensions belong to no version, so the suite skips them with one unless it is forced.
+  const forced = name.startsWith("sep-2640") ? ["--force"] : [];
+  const { exitCode, output, results } = await runInFolder(["--scenario", name, ...forced], version, client);
+  return { version, name, exitCode, checks: results.get(name) ?? [], output };
+}
+
+/** Runs the suite. `results` are the checks of each scenario. */
+async function runInFolder(args: readonly string[], version: string, client: string) {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
   try {
     const command = `${process.execPath} ${ROOT}test/conformance/client-driver.ts`;
-    // Scenarios of extensions belong to no version, so the suite skips them with one unless it is forced.
-    const forced = name.startsWith("sep-2640") ? ["--force"] : [];
     const versioned = version === "extension" ? [] : ["--spec-version", version];
-    const args = ["client", "--command", command, "--scenario", name, ...versioned, "-o", folder, ...forced];
-    const { exitCode, output } = await runSuite(args, client);
-    const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
-    const [file] = files.filter((path) => path.endsWith("checks.json"));
-    const checks = file === undefined ? [] : (JSON.parse(readFileSync(join(folder, file), "utf8")) as Check[]);
-    return { version, name, exitCode, checks, output };
+    const ran = await runSuite(["client", "--command", command, ...args, ...versioned, "-o", folder], client);
+    const results = new Map<string, readonly Check[]>();
+    for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      // The folder of a scenario has its name and the time.
+      const [, name] = /^(.+)-\d{4}-\d\d-\d\dT[\d-]+Z[/\\]checks\.json$/.exec(path) ?? [];
+      if (name !== undefined) results.set(name, JSON.parse(readFileSync(join(folder, path), "utf8")) as Check[]);
+    }
+    return { ...ran, results };
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -9,4 +9,7 @@ const url = process.argv.at(-1) ?? "";
 
 const response = await fetch(client, { method: "POST", body: JSON.stringify({ scenario, url, context }) });
 console.error(await response.text());
-if (!response.ok) process.exitCode = 1;
+if (!response.ok) {
+  console.error(`The client has failed in ${scenario}.`);
+  process.exitCode = 1;
+}

@@ -8,7 +8,9 @@ import {
   RUNTIMES,
   run,
   runClientSuite,
+  runGroup,
 } from "../../scripts/official-client-suite.ts";
+import { startNodeServer } from "../http/node-server.ts";
 import { runScenario } from "./client-scenarios.ts";
 
 describe.each(RUNTIMES)("our client on %s", (runtime) => {
@@ -29,4 +31,15 @@ test("a scenario that the suite does not have does not count as passed", async (
 
 test("a scenario that the client does not implement fails", async () => {
   await expect(runScenario("no-such-scenario", "http://127.0.0.1:1/mcp", {})).rejects.toThrow("unknown scenario");
+});
+
+test("no scenario of a group is clean if the client has failed in it, even if the suite expects that it refuses the server", async () => {
+  const failing = await startNodeServer({ "/": async () => new Response("It is closed.", { status: 500 }) }, undefined);
+  try {
+    const results = await runGroup("2026-07-28", "draft", failing.origin);
+    expect(results.length).toBeGreaterThan(10);
+    expect(results.filter(isCleanRun)).toEqual([]);
+  } finally {
+    await failing.stop();
+  }
 });
