@@ -1,0 +1,139 @@
+/** jsonSchema(): references, defaults and reports at their limits. */
+import { describe, expect, test } from "vitest";
+import { jsonSchema } from "../../src/schema/index.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Validates a value. The result is not a promise, because JSON Schema needs none. */
+function validate(schema: Json, value: unknown) {
+  const result = jsonSchema(schema)["~standard"].validate(value);
+  if (result instanceof Promise) throw new Error("the result is a promise");
+  return result;
+}
+
+const resultOf = (schema: Json, value: unknown) => {
+  const result = validate(schema, value);
+  expect(result.issues).toBeUndefined();
+  return (result as { readonly value: unknown }).value;
+};
+
+/** Nests a value in arrays, and in objects with the member `in`. */
+const nest = (value: unknown, levels: number, wrap: (value: unknown) => unknown): unknown =>
+  levels === 0 ? value : nest(wrap(value), levels - 1, wrap);
+const inArray = (value: unknown) => [value];
+const inObject = (value: unknown) => ({ in: value });
+
+describe("references", () => {
+  test.each([
+    ["another document, in items", { items: { $ref: "other.json" } }, "$ref other.json refers to another document"],
+    ["a character of a string", { title: "abc", $ref: "#/title/0" }, "$ref #/title/0 does not resolve"],
+    ["a member of nothing", { $ref: "#/missing/deeper" }, "$ref #/missing/deeper does not resolve"],
+    ["an unknown anchor", { $ref: "#name" }, "$ref #name does not resolve"],
+  ])("are refused if they refer to %s", (_, schema, message) => {
+    expect(() => jsonSchema(schema)).toThrow(
+      expect.objectContaining({ code: "schema-unsupported", message: expect.stringContaining(message) }),
+    );
+  });
+
+  test.each([
+    ["$anchor", { $ref: "#n", $defs: { a: { $anchor: "n", type: "string" } } }],
+    ["$dynamicAnchor", { $dynamicRef: "#n", $defs: { a: { $dynamicAnchor: "n", type: "string" } } }],
+    [
+      "$id, as in draft-07",
+      {
+        $schema: "http://json-schema.org/draft-07/schema#",
+        $ref: "#n",
+        definitions: { a: { $id: "#n", type: "string" } },
+      },
+    ],
+  ])("may name an anchor: %s", (_, schema) => {
+    expect(() => jsonSchema(schema)).not.toThrow();
+  });
+
+  test("a property may have the name of a keyword", () => {
+    expect(resultOf({ properties: { $ref: { type: "string" } } }, { $ref: "other.json" })).toEqual({
+      $ref: "other.json",
+    });
+  });
+
+  test("only the end of the name of a dialect may be an empty fragment", () => {
+    expect(() => jsonSchema({ $schema: "http://json-schema.org/draft-07#/schema" })).toThrow(/is not supported/);
+  });
+});
+
+describe("defaults", () => {
+  test("of a property precede those of the schema that it refers to", () => {
+    const $defs = { n: { type: "number", default: 2 } };
+    const properties = { own: { $ref: "#/$defs/n", default: 1 }, referred: { $ref: "#/$defs/n" } };
+    expect(resultOf({ properties, $defs }, {})).toEqual({ own: 1, referred: 2 });
+  });
+
+  test("of a schema that refers to itself are filled in down to the limit", () => {
+    const schema = { properties: { child: { $ref: "#", default: {} } } };
+    expect(JSON.stringify(resultOf(schema, {})).match(/child/g)?.length).toBeGreaterThan(20);
+  });
+
+  test.each([
+    ["arrays", inArray, { items: { $ref: "#" } }],
+    ["objects", inObject, { properties: { in: { $ref: "#" } } }],
+  ])("of members more than 64 levels deep in %s are not filled in", (_, wrap, more) => {
+    const schema = {
+      ...more,
+      properties: { unit: { default: "C" }, ...("properties" in more ? more.properties : {}) },
+    };
+    expect(JSON.stringify(resultOf(schema, nest({}, 10, wrap)))).toContain('{"unit":"C"');
+    expect(JSON.stringify(resultOf(schema, nest({ last: true }, 80, wrap)))).toContain('{"last":true}');
+  });
+
+  test("are not looked for in a value of another type", () => {
+    const schema = { type: "array", items: { properties: { unit: { default: "C" } } } };
+    for (const value of ["text", {}, null]) expect(validate(schema, value).issues).toHaveLength(1);
+  });
+});
+
+describe("members without a value", () => {
+  test("do not exist, also in lists", () => {
+    const schema = { items: { properties: { unit: { type: "string" } }, additionalProperties: false } };
+    expect(resultOf(schema, [{ unit: undefined }, { more: undefined }])).toEqual([{}, {}]);
+  });
+
+  test.each([
+    ["arrays", inArray],
+    ["objects", inObject],
+  ])("are left as they are more than 64 levels deep in %s", (_, wrap) => {
+    const [near, far] = [{ unit: undefined }, { unit: undefined }];
+    const innermost = (value: unknown): unknown => {
+      const next = Object.values(value as object)[0] as unknown;
+      return typeof next === "object" ? innermost(next) : value;
+    };
+    expect(Object.keys(innermost(resultOf({}, nest(near, 10, wrap))) as object)).toEqual([]);
+    expect(Object.keys(innermost(resultOf({}, nest(far, 80, wrap))) as object)).toEqual(["unit"]);
+  });
+});
+
+describe("issues", () => {
+  test("say that there is no value", () => {
+    expect(validate({ type: "string" }, undefined).issues).toEqual([{ message: "there is no value" }]);
+  });
+
+  test("are reported even if no keyword but the schema false refuses the value", () => {
+    expect(validate({ properties: { a: false } }, { a: 1 }).issues).not.toHaveLength(0);
+  });
+
+  test.each([
+    ["10,000 values, all", Array.from({ length: 9_999 }, () => 0), 9_999],
+    ["10,001 values, the first", Array.from({ length: 10_000 }, () => 0), undefined],
+    [
+      "more than 10,000 values in lists, the first",
+      Array.from({ length: 101 }, () => Array.from({ length: 100 }, () => 0)),
+      undefined,
+    ],
+  ])("of %s", (_, value, count) => {
+    const schema = { items: { anyOf: [{ type: "string" }, { items: { type: "string" } }], not: { type: "number" } } };
+    const issues = validate(schema, value).issues ?? [];
+    const isCut = issues.at(-1)?.message === "the value is too large to report more issues";
+    expect(isCut).toBe(count === undefined);
+    if (count !== undefined) expect(issues.length).toBeGreaterThanOrEqual(count);
+    else expect(issues.length).toBeLessThan(20);
+  });
+});
