@@ -1,5 +1,6 @@
 /** A Worker with tools for files, and what a host, a model and a user do with it. */
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { newKeys } from "../harness/workerd.ts";
 import type { Members } from "../http/messages.ts";
@@ -68,16 +69,21 @@ export function put(url: string, name: string, body: BodyInit, type?: string): P
   return fetch(url + encodeURIComponent(name), { method: "PUT", body, headers });
 }
 
-/** Begins an upload with its headers only, and returns the status. A refusal may end the connection before a body was sent. */
-export async function announce(url: string, name: string, bytes: number): Promise<number> {
+/**
+ * Begins an upload with its headers only, and returns the answer. A refusal may end the connection before a body was sent, so this
+ * connection is used for nothing else.
+ */
+export async function announce(url: string, name: string, bytes: number): Promise<{ status: number; text: string }> {
   const { hostname, port, pathname } = new URL(url);
   const headers = { "Content-Length": bytes };
-  const sent = request({ hostname, port, path: `${pathname}${encodeURIComponent(name)}`, method: "PUT", headers });
+  const path = `${pathname}${encodeURIComponent(name)}`;
+  const sent = request({ hostname, port, path, method: "PUT", headers, agent: false });
   try {
-    return await new Promise((resolve, reject) => {
-      sent.once("response", ({ statusCode = 0 }) => resolve(statusCode)).on("error", reject);
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      sent.once("response", resolve).on("error", reject);
       sent.flushHeaders();
     });
+    return { status: response.statusCode ?? 0, text: await text(response) };
   } finally {
     sent.destroy();
   }
