@@ -113,8 +113,23 @@ function errorTexts(check: ValidateFunction): string[] {
   return [...new Set(texts)].slice(0, ERRORS_SHOWN);
 }
 
+interface Found {
+  readonly schema: Json;
+  readonly pointer: string;
+}
+
+/** The schemas that were looked up, by pointer. Each message is checked, so the same ones are looked up thousands of times. */
+const lookedUp = new WeakMap<Spec, Map<string, Found | undefined>>();
+
 /** Returns the schema that a JSON pointer names, following `$ref`. */
-export function schemaAt(spec: Spec, pointer: string): { schema: Json; pointer: string } | undefined {
+export function schemaAt(spec: Spec, pointer: string): Found | undefined {
+  const known = lookedUp.get(spec) ?? new Map<string, Found | undefined>();
+  lookedUp.set(spec, known);
+  if (!known.has(pointer)) known.set(pointer, lookUp(spec, pointer));
+  return known.get(pointer);
+}
+
+function lookUp(spec: Spec, pointer: string): Found | undefined {
   let at: unknown = { [spec.root.slice(2, -1)]: spec.defs };
   for (const step of pointer.slice(2).split("/")) {
     const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
