@@ -1,4 +1,5 @@
 /** A client that uses tasks: it calls, polls, and answers questions. */
+import { setTimeout as delay } from "node:timers/promises";
 import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { ModernClient, type ReadAnswer, readAnswer } from "./client.ts";
@@ -83,7 +84,10 @@ export class TaskClient {
   /** Polls until the task has one of the statuses. Fails if it ended otherwise. */
   async reaches(taskId: string, ...statuses: readonly string[]): Promise<Members> {
     let task: Members = {};
+    let reads = 0;
     await until(`the task is ${statuses.join(" or ")}`, async () => {
+      // A task that takes seconds is read less often, because rates() limits the requests of a caller.
+      if (++reads > 20) await delay(100);
       task = await this.get(taskId);
       const status = String(task.status);
       if (statuses.includes(status)) return true;
