@@ -23,14 +23,14 @@ if (missing.length > 0) console.log("\nnot run:");
 for (const { version, name } of missing) console.log(`  ${version.padEnd(10)} ${name}`);
 
 function print(scenario: ClientScenario): void {
-  const { version, name, checks, exitCode, output } = scenario;
+  const { version, name, checks, end, output } = scenario;
   const isClean = isCleanRun(scenario);
   const counts = (["SUCCESS", "FAILURE", "WARNING"] as const).map((status) => {
     return checks.filter((check) => check.status === status).length;
   });
   console.log(`  ${(isClean ? "clean" : "NOT CLEAN").padEnd(9)} ${version} ${name.padEnd(40)} ${counts.join("/")}`);
   if (isClean) return;
-  if (exitCode !== 0) console.log(`            exit code ${exitCode}: ${output.slice(-500)}`);
+  console.log(`            the client ${end ?? "was cut off"}: ${output.slice(-500)}`);
   for (const { id, status, errorMessage } of checks) {
     if (status === "FAILURE" || status === "WARNING") console.log(`            ${status} ${id}: ${errorMessage ?? ""}`);
   }

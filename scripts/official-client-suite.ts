@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import clientWorker from "../test/conformance/fixtures/client-worker.ts";
 import { Workerd } from "../test/harness/workerd.ts";
 import { startNodeServer } from "../test/http/node-server.ts";
@@ -98,17 +98,38 @@ export async function missingClientScenarios(): Promise<{ readonly version: stri
 export interface ClientScenario {
   readonly version: string;
   readonly name: string;
-  /** The exit code of the suite, which includes that of the client. */
-  readonly exitCode: number | null;
+  /** Whether the suite itself reports that the scenario has passed. */
+  readonly isAccepted: boolean;
+  /** How the client has ended, as it wrote itself; undefined if it was cut off. */
+  readonly end: string | undefined;
   readonly checks: readonly Check[];
   /** The output of suite and client. */
   readonly output: string;
 }
 
-/** True if the suite exits with 0, something succeeded, and there is neither a failure nor a warning. */
-export function isCleanRun({ exitCode, checks }: ClientScenario): boolean {
+/** The scenarios with a server that the client must refuse. */
+const REFUSING: ReadonlySet<string> = new Set([
+  "auth/scope-retry-limit",
+  "auth/resource-mismatch",
+  "auth/iss-supported-missing",
+  "auth/iss-wrong-issuer",
+  "auth/iss-unexpected",
+  "auth/iss-normalized",
+  "auth/metadata-issuer-mismatch",
+]);
+
+/**
+ * True if the suite accepts the scenario, something succeeded, there is neither a failure nor a warning, and the client has
+ * finished, or failed where it must refuse the server.
+ */
+export function isCleanRun({ name, isAccepted, end, checks }: ClientScenario): boolean {
+  return isAccepted && areClean(checks) && end === (REFUSING.has(name) ? "failed" : "finished");
+}
+
+/** True if something succeeded, and there is neither a failure nor a warning. */
+export function areClean(checks: readonly Check[]): boolean {
   const has = (status: Check["status"]) => checks.some((check) => check.status === status);
-  return exitCode === 0 && has("SUCCESS") && !has("FAILURE") && !has("WARNING");
+  return has("SUCCESS") && !has("FAILURE") && !has("WARNING");
 }
 
 /** The runtimes on which the client is run. */
@@ -122,8 +143,8 @@ export const EVERY_CLIENT_SCENARIO: readonly ScenarioName[] = Object.entries(CLI
 type ScenarioName = readonly [version: string, name: string];
 
 /**
- * The groups of the suite that are run as a whole, by version. It runs their scenarios at the same time, in one process. The other
- * scenarios are run one by one, because one of them measures time.
+ * The suite's groups that are run as a whole, by version. The suite runs the scenarios of a group concurrently. All other scenarios
+ * run one at a time, because one of them measures time.
  */
 const GROUPS = [
   ["2025-03-26", "backcompat"],
@@ -134,19 +155,17 @@ const GROUPS = [
   ["extension", "extensions"],
 ] as const;
 
-/** Runs every scenario on one runtime. A scenario that was not clean in its group is run alone, and this outcome counts. */
+/** Runs every scenario on one runtime. */
 export async function runClientSuite(runtime: RuntimeName): Promise<ClientScenario[]> {
   const client = await (runtime === "Node"
     ? startNodeServer({ "/": clientWorker.fetch }, undefined)
     : Workerd.start({ entry: "test/conformance/fixtures/client-worker.ts" }));
   try {
-    const clean: ClientScenario[] = [];
-    for (const [version, group] of GROUPS) {
-      clean.push(...(await runGroup(version, group, client.origin)).filter(isCleanRun));
-    }
+    const grouped: ClientScenario[] = [];
+    for (const [version, group] of GROUPS) grouped.push(...(await runGroup(version, group, client.origin)));
     const done: ClientScenario[] = [];
     for (const [version, name] of EVERY_CLIENT_SCENARIO) {
-      const found = clean.find((scenario) => scenario.version === version && scenario.name === name);
+      const found = grouped.find((scenario) => scenario.version === version && scenario.name === name);
       done.push(found ?? (await run(version, name, client.origin)));
     }
     return done;
@@ -155,15 +174,11 @@ export async function runClientSuite(runtime: RuntimeName): Promise<ClientScenar
   }
 }
 
-/** Runs a group of scenarios. The suite's exit code does not include those of its clients, so their output shows which have failed. */
+/** Runs a group of scenarios. */
 export async function runGroup(version: string, group: string, client: string): Promise<ClientScenario[]> {
   const { output, results } = await runInFolder(["--suite", group], version, client);
-  const failed = new Set([...output.matchAll(/^The client has failed in (\S+)\.$/gm)].map(([, name]) => name));
-  const ended = [...output.matchAll(/^Client (exited with code|timed out)/gm)].length;
-  return [...results].map(([name, checks]) => {
-    const exitCode = failed.has(name) || failed.size !== ended ? 1 : 0;
-    return { version, name, exitCode, checks, output };
-  });
+  const accepted = new Set([...output.matchAll(/^✓ (\S+): /gm)].map(([, name]) => name));
+  return [...results].map(([name, result]) => ({ version, name, isAccepted: accepted.has(name), ...result, output }));
 }
 
 /**
@@ -175,21 +190,25 @@ export async function run(version: string, name: string, client: string): Promis
   // Scenarios of extensions belong to no version, so the suite skips them with one unless it is forced.
   const forced = name.startsWith("sep-2640") ? ["--force"] : [];
   const { exitCode, output, results } = await runInFolder(["--scenario", name, ...forced], version, client);
-  return { version, name, exitCode, checks: results.get(name) ?? [], output };
+  const { end, checks } = results.get(name) ?? { end: undefined, checks: [] };
+  return { version, name, isAccepted: exitCode === 0, end, checks, output };
 }
 
-/** Runs the suite. `results` are the checks of each scenario. */
+/** Runs the suite. `results` has what it wrote about each scenario. */
 async function runInFolder(args: readonly string[], version: string, client: string) {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
   try {
     const command = `${process.execPath} ${ROOT}test/conformance/client-driver.ts`;
     const versioned = version === "extension" ? [] : ["--spec-version", version];
     const ran = await runSuite(["client", "--command", command, ...args, ...versioned, "-o", folder], client);
-    const results = new Map<string, readonly Check[]>();
+    const results = new Map<string, Pick<ClientScenario, "end" | "checks">>();
     for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
       // The folder of a scenario has its name and the time.
       const [, name] = /^(.+)-\d{4}-\d\d-\d\dT[\d-]+Z[/\\]checks\.json$/.exec(path) ?? [];
-      if (name !== undefined) results.set(name, JSON.parse(readFileSync(join(folder, path), "utf8")) as Check[]);
+      if (name === undefined) continue;
+      const checks = JSON.parse(readFileSync(join(folder, path), "utf8")) as Check[];
+      const written = readFileSync(join(folder, dirname(path), "stderr.txt"), "utf8");
+      results.set(name, { checks, end: /^The client has (finished|failed)\.$/m.exec(written)?.[1] });
     }
     return { ...ran, results };
   } finally {

@@ -59,14 +59,15 @@ async function startServer(runtime: Runtime): Promise<{ readonly url: string; st
 export async function runClient(runtime: Runtime): Promise<Outcome[]> {
   const results = await runClientSuite(runtime);
   return results.map((result) => {
-    const { version, name, checks, exitCode } = result;
-    const ended = exitCode === 0 ? "" : `, exit code ${exitCode}`;
+    const { version, name, checks, end } = result;
+    const isClean = isCleanRun(result);
+    const ended = isClean ? "" : `, the client ${end ?? "was cut off"}`;
     return {
       leg: "client",
       runtime,
       version,
       name,
-      isClean: isCleanRun(result),
+      isClean,
       checks: `${count(checks)}${ended}`,
     };
   });

@@ -31,7 +31,10 @@ export function runIn(project: string, tool: string, ...args: readonly string[])
 }
 
 const TYPES = "worker-configuration.d.ts";
-/** What wrangler has written last. It takes the types of the runtime from it if its version and the compatibility flags are the same. */
+/**
+ * The file that wrangler wrote last. wrangler reuses its runtime types if the version of workerd, the compatibility date and the flags
+ * are the same.
+ */
 const LAST_TYPES = join(ROOT, "node_modules/.cache/mcp-edge", TYPES);
 
 /** Runs `wrangler types` in a project. */

