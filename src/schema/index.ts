@@ -8,7 +8,7 @@ import { Validator } from "@cfworker/json-schema";
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { SchemaIssue, SchemaResult, StandardJsonSchema, StandardSchema } from "../core/protocol/schema.ts";
-import { checkRefs, resolveRef } from "./refs.ts";
+import { checkRefs, resolveRef, withPlainRefs } from "./refs.ts";
 
 /** A schema with a type for the handler. The author declares the type; it is not inferred from the schema. */
 export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
@@ -41,7 +41,9 @@ export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>
     );
   }
   checkRefs(schema);
-  const validators = { thorough: new Validator(schema, draft, false), quick: new Validator(schema, draft, true) };
+  // Older dialects have no dynamic references.
+  const known = (draft === "2020-12" ? withPlainRefs(schema) : schema) as Record<string, unknown>;
+  const validators = { thorough: new Validator(known, draft, false), quick: new Validator(known, draft, true) };
   const show = () => schema as Record<string, unknown>;
   return {
     "~standard": {

@@ -27,11 +27,14 @@ function visit(schema: unknown, see: (schema: JsonObject) => void): void {
  * Refuses a document with references to other documents, or with references that do not resolve. Other documents are
  * never fetched, so such a reference would fail at the first call.
  *
- * @throws {KitError} `schema-unsupported` naming the reference.
+ * @throws {KitError} `schema-unsupported` naming the reference, or the two anchors of a schema.
  * @see MCP 2026-07-28, basic, "$ref Resolution"
  */
 export function checkRefs(root: JsonObject): void {
   visit(root, (schema) => {
+    if (schema.$anchor !== undefined && schema.$dynamicAnchor !== undefined) {
+      throw new KitError("schema-unsupported", "A schema has both $anchor and $dynamicAnchor. Remove one of them.");
+    }
     for (const keyword of ["$ref", "$dynamicRef"] as const) {
       const ref = schema[keyword];
       if (typeof ref !== "string") continue;
@@ -46,6 +49,25 @@ export function checkRefs(root: JsonObject): void {
       }
     }
   });
+}
+
+/**
+ * Returns a copy for the validator, which does not know dynamic references. They become plain references, which have the same meaning
+ * within one document.
+ */
+export function withPlainRefs(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withPlainRefs);
+  if (!isObject(schema)) return schema;
+  const members = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
+    if (DATA.includes(keyword)) return [keyword, value];
+    if (keyword === "$dynamicAnchor") return ["$anchor", value];
+    if (!MAPS.includes(keyword) || !isObject(value)) return [keyword, withPlainRefs(value)];
+    return [keyword, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withPlainRefs(each)]))];
+  });
+  if (typeof schema.$dynamicRef !== "string") return Object.fromEntries(members);
+  // Beside a $ref of its own, the reference needs a schema of its own.
+  const { $dynamicRef, allOf, ...rest } = Object.fromEntries(members);
+  return { ...rest, allOf: [...(Array.isArray(allOf) ? allOf : []), { $ref: $dynamicRef }] };
 }
 
 /** Returns the value that a reference within the document refers to, by JSON Pointer (RFC 6901) or anchor. */

@@ -50,10 +50,44 @@ describe("references", () => {
     expect(validate(schema, 1).issues).toHaveLength(1);
   });
 
-  test("may name a $dynamicAnchor", () => {
-    const $defs = { a: { $dynamicAnchor: "n", type: "string" } };
-    expect(() => jsonSchema({ $dynamicRef: "#n", $defs })).not.toThrow();
-    expect(() => jsonSchema({ $dynamicRef: "#m", $defs })).toThrow(/#m does not resolve/);
+  test.each([
+    ["alone", { $dynamicRef: "#n" }],
+    ["beside a $ref", { $ref: "#/$defs/any", $dynamicRef: "#n" }],
+    ["beside allOf", { allOf: [true], $dynamicRef: "#n" }],
+    ["in a list", { anyOf: [{ $dynamicRef: "#n" }] }],
+  ])("to a $dynamicAnchor are followed: %s", (_, text) => {
+    const $defs = { any: true, a: { $dynamicAnchor: "n", type: "string" } };
+    const schema = { properties: { text }, $defs };
+    expect(resultOf(schema, { text: "x" })).toEqual({ text: "x" });
+    expect(validate(schema, { text: 1 }).issues).toEqual([expect.objectContaining({ path: ["text"] })]);
+  });
+
+  test("to a $dynamicAnchor may be recursive", () => {
+    const schema = {
+      $dynamicAnchor: "node",
+      properties: { name: { type: "string" }, children: { items: { $dynamicRef: "#node" } } },
+    };
+    expect(resultOf(schema, { children: [{ name: "a" }] })).toEqual({ children: [{ name: "a" }] });
+    const { issues } = validate(schema, { children: [{ children: [{ name: 1 }] }] });
+    expect(issues).toEqual([expect.objectContaining({ path: ["children", "0", "children", "0", "name"] })]);
+  });
+
+  test("to a $dynamicAnchor are not changed in the listed schema, in data, and among the names of properties", () => {
+    const schema = {
+      $ref: "#/$defs/a",
+      properties: { $dynamicRef: { const: { $dynamicRef: "#m" } }, $dynamicAnchor: { type: "number" } },
+      $defs: { a: { $dynamicAnchor: "n" } },
+    };
+    const value = { $dynamicRef: { $dynamicRef: "#m" }, $dynamicAnchor: 1 };
+    expect(resultOf(schema, value)).toEqual(value);
+    expect(validate(schema, { $dynamicAnchor: "text" }).issues).toHaveLength(1);
+    expect(jsonSchema(schema)["~standard"].jsonSchema.input({ target: "draft-2020-12" })).toBe(schema);
+  });
+
+  test("to a $dynamicAnchor are refused if there is none, and if a schema has two anchors", () => {
+    const $defs = { a: { $dynamicAnchor: "n", $anchor: "m" } };
+    expect(() => jsonSchema({ $dynamicRef: "#m", $defs: {} })).toThrow(/#m does not resolve/);
+    expect(() => jsonSchema({ $dynamicRef: "#n", $defs })).toThrow(/has both \$anchor and \$dynamicAnchor/);
   });
 
   test("a property may have the name of a keyword", () => {
