@@ -100,7 +100,7 @@ export interface ClientScenario {
   readonly name: string;
   /** Whether the suite itself reports that the scenario has passed. */
   readonly isAccepted: boolean;
-  /** How the client has ended, as it wrote itself; undefined if it was cut off. */
+  /** "finished" or "failed", as the client wrote in its last line; undefined if it was cut off before. */
   readonly end: string | undefined;
   readonly checks: readonly Check[];
   /** The output of suite and client. */
@@ -174,7 +174,7 @@ export async function runClientSuite(runtime: RuntimeName): Promise<ClientScenar
   }
 }
 
-/** Runs a group of scenarios. */
+/** Runs all scenarios of a group of the suite. */
 export async function runGroup(version: string, group: string, client: string): Promise<ClientScenario[]> {
   const { output, results } = await runInFolder(["--suite", group], version, client);
   const accepted = new Set([...output.matchAll(/^✓ (\S+): /gm)].map(([, name]) => name));

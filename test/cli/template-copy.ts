@@ -43,7 +43,7 @@ export function writeTypes(project: string): ReturnType<typeof runIn> {
   if (!existsSync(file) && existsSync(LAST_TYPES)) copyFileSync(LAST_TYPES, file);
   const ran = runIn(project, "wrangler", "types");
   if (ran.status !== 0) return ran;
-  // Other test files may read it at the same time.
+  // It is renamed into place, because other test files may read it at the same time.
   const part = `${LAST_TYPES}.${process.pid}`;
   mkdirSync(dirname(part), { recursive: true });
   copyFileSync(file, part);

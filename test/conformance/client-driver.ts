@@ -6,7 +6,7 @@
 const { MCP_CONFORMANCE_SCENARIO: scenario = "", MCP_CONFORMANCE_CONTEXT: context = "{}" } = process.env;
 const { MCP_EDGE_CLIENT: client = "" } = process.env;
 const url = process.argv.at(-1) ?? "";
-/** Less than the 30 seconds after which the suite kills its shell, but not this program. */
+/** After 30 seconds, the suite kills the shell that started this program, but not the program. So it ends by itself before. */
 const LIMIT_MS = 25_000;
 
 const body = JSON.stringify({ scenario, url, context });

@@ -76,6 +76,6 @@ test("the canonical form ignores the order of members, and keeps that of element
   expect(text({ a: 1, b: [{ c: 2, d: 3 }] })).toBe(text({ b: [{ d: 3, c: 2 }], a: 1 }));
   expect(text([1, 2])).not.toBe(text([2, 1]));
   expect(text([])).not.toBe(text({}));
-  // An array that looks like the form of an object.
+  // This array has the same elements as the canonical form of the object.
   expect(text(["object", ["a", 1]])).not.toBe(text({ a: 1 }));
 });
