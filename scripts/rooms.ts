@@ -45,8 +45,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   client: {
     holds:
-      "the client: links to servers, era detection, questions, recovery, sign-in. Of core, only `basics` and `protocol`; the last two packages only in `validation` and `oauth`",
-    rooms: ["core"],
+      "the client: links to servers, era detection, questions, recovery, sign-in. Of core, only `basics` and `protocol`; `schema` and the last two packages only in `validation` and `oauth`",
+    rooms: ["schema", "core"],
     packages: ["eventsource-parser", "@cfworker/json-schema", "oauth4webapi"],
   },
   lock: {

@@ -4,22 +4,14 @@
  *
  * @module
  */
-import { Validator } from "@cfworker/json-schema";
+import { validate } from "@cfworker/json-schema";
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { SchemaIssue, SchemaResult, StandardJsonSchema, StandardSchema } from "../core/protocol/schema.ts";
-import { checkRefs, resolveRef, withPlainRefs } from "./refs.ts";
+import { prepareSchema, referredBy, type SchemaDocument } from "./document.ts";
 
 /** A schema with a type for the handler. The author declares the type; it is not inferred from the schema. */
 export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
-
-const DEFAULT_DIALECT = "https://json-schema.org/draft/2020-12/schema";
-
-const DRAFTS: Readonly<Record<string, "2020-12" | "2019-09" | "7">> = {
-  "https://json-schema.org/draft/2020-12/schema": "2020-12",
-  "https://json-schema.org/draft/2019-09/schema": "2019-09",
-  "http://json-schema.org/draft-07/schema": "7",
-};
 
 /**
  * Wraps a JSON Schema (2020-12 unless `$schema` says 2019-09 or draft-07). Clients receive it unchanged, with every
@@ -32,28 +24,26 @@ const DRAFTS: Readonly<Record<string, "2020-12" | "2019-09" | "7">> = {
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
  */
 export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>>): JsonSchemaOf<T> {
-  const dialect = schema.$schema === undefined ? DEFAULT_DIALECT : String(schema.$schema).replace(/#$/, "");
-  const draft = Object.hasOwn(DRAFTS, dialect) ? DRAFTS[dialect] : undefined;
-  if (!draft) {
-    throw new KitError(
-      "schema-unsupported",
-      `JSON Schema dialect ${JSON.stringify(schema.$schema)} is not supported. Supported: ${Object.keys(DRAFTS).join(", ")}.`,
-    );
-  }
-  checkRefs(schema);
-  // Older dialects have no dynamic references.
-  const known = (draft === "2020-12" ? withPlainRefs(schema) : schema) as Record<string, unknown>;
-  const validators = { thorough: new Validator(known, draft, false), quick: new Validator(known, draft, true) };
+  const document = prepare(schema);
   const show = () => schema as Record<string, unknown>;
   return {
     "~standard": {
       version: 1,
       vendor: "mcp-edge",
       validate: (value) =>
-        check(validators, fillDefaults(schema, schema, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
+        check(document, fillDefaults(document, document.root, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
       jsonSchema: { input: show, output: show },
     },
   };
+}
+
+function prepare(schema: JsonObject): SchemaDocument {
+  try {
+    return prepareSchema(schema);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new KitError("schema-unsupported", `A JSON Schema cannot be used: ${why}.`, { cause });
+  }
 }
 
 /**
@@ -64,7 +54,7 @@ export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>
 const THOROUGH_MAX = 10_000;
 /**
  * The nesting depth up to which defaults are filled in, because a schema may refer to itself.
- * @limit count Levels of arguments in which defaults of a JSON Schema are filled in. Deeper defaults are not filled in.
+ * @limit count Levels of arguments and of `$ref` in which defaults of a JSON Schema are filled in. Deeper defaults are not filled in.
  */
 const DEFAULTS_DEPTH_MAX = 64;
 
@@ -87,18 +77,11 @@ const WRAPPERS = new Set([
   "false",
 ]);
 
-interface Validators {
-  /** Reports every issue. */
-  readonly thorough: Validator;
-  /** Stops at the first issue. */
-  readonly quick: Validator;
-}
-
-function check({ thorough, quick }: Validators, value: unknown): SchemaResult<unknown> {
+function check({ root, dialect, schemas }: SchemaDocument, value: unknown): SchemaResult<unknown> {
   // The validator accepts only JSON values.
   if (value === undefined) return { issues: [{ message: "there is no value" }] };
   const isLarge = countUpTo(THOROUGH_MAX, value) > THOROUGH_MAX;
-  const { valid, errors } = (isLarge ? quick : thorough).validate(value);
+  const { valid, errors } = validate(value, root, dialect, schemas, isLarge);
   if (valid) return { value };
   const causes = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
   const issues = (causes.length > 0 ? causes : errors).map(
@@ -129,20 +112,20 @@ function toPath(pointer: string): PropertyKey[] {
  * Returns the value with absent properties set to their `default`. Follows `properties`, `items` and `$ref` at every
  * level.
  */
-function fillDefaults(root: JsonObject, schema: unknown, value: unknown, depth: number): unknown {
+function fillDefaults(document: SchemaDocument, schema: unknown, value: unknown, depth: number): unknown {
   if (!isObject(schema) || depth > DEFAULTS_DEPTH_MAX) return value;
-  const named = typeof schema.$ref === "string" ? resolveRef(root, schema.$ref) : undefined;
-  const given = named === undefined ? value : fillDefaults(root, named, value, depth + 1);
+  const named = referredBy(document.schemas, schema);
+  const given = named === undefined ? value : fillDefaults(document, named, value, depth + 1);
   if (Array.isArray(given) && isObject(schema.items)) {
-    return given.map((member) => fillDefaults(root, schema.items, member, depth + 1));
+    return given.map((member) => fillDefaults(document, schema.items, member, depth + 1));
   }
   if (!isObject(given) || !isObject(schema.properties)) return given;
   const filled = new Map(Object.entries(given));
   for (const [name, property] of Object.entries(schema.properties)) {
     if (!isObject(property)) continue;
-    const preset = findDefault(root, property);
+    const preset = findDefault(document, property);
     if (!filled.has(name) && preset !== undefined) filled.set(name, structuredClone(preset));
-    if (filled.has(name)) filled.set(name, fillDefaults(root, property, filled.get(name), depth + 1));
+    if (filled.has(name)) filled.set(name, fillDefaults(document, property, filled.get(name), depth + 1));
   }
   return Object.fromEntries(filled);
 }
@@ -156,8 +139,8 @@ function withoutUndefined(value: unknown, depth: number): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutUndefined(member, depth + 1)]));
 }
 
-function findDefault(root: JsonObject, property: JsonObject): unknown {
-  if (property.default !== undefined || typeof property.$ref !== "string") return property.default;
-  const named = resolveRef(root, property.$ref);
+function findDefault(document: SchemaDocument, property: JsonObject): unknown {
+  if (property.default !== undefined) return property.default;
+  const named = referredBy(document.schemas, property);
   return isObject(named) ? named.default : undefined;
 }

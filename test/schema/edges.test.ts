@@ -25,14 +25,67 @@ const inObject = (value: unknown) => ({ in: value });
 
 describe("references", () => {
   test.each([
-    ["another document, in items", { items: { $ref: "other.json" } }, "$ref other.json refers to another document"],
-    ["a character of a string", { title: "abc", $ref: "#/title/0" }, "$ref #/title/0 does not resolve"],
-    ["a member of nothing", { $ref: "#/missing/deeper" }, "$ref #/missing/deeper does not resolve"],
-    ["an unknown anchor", { $ref: "#name" }, "$ref #name does not resolve"],
-  ])("are refused if they refer to %s", (_, schema, message) => {
-    expect(() => jsonSchema(schema)).toThrow(
-      expect.objectContaining({ code: "schema-unsupported", message: expect.stringContaining(message) }),
+    ["another document, in items", { items: { $ref: "other.json" } }, "other.json"],
+    ["a character of a string", { title: "abc", $ref: "#/title/0" }, "#/title/0"],
+    ["a member of nothing", { $ref: "#/missing/deeper" }, "#/missing/deeper"],
+    ["an unknown anchor", { $ref: "#name" }, "#name"],
+    ["an example, which is data", { examples: [{}], $ref: "#/examples/0" }, "#/examples/0"],
+    ["an address with a broken escape", { $ref: "#/a%ZZ" }, "#/a%ZZ"],
+  ])("are refused if they refer to %s", (_, schema, reference) => {
+    const message = `A JSON Schema cannot be used: the reference "${reference}" is not in the schema, and other documents are not fetched.`;
+    expect(() => jsonSchema(schema)).toThrow(expect.objectContaining({ code: "schema-unsupported", message }));
+  });
+
+  test("to a part with an $id of its own are followed, also by defaults", () => {
+    const unit = { $id: "https://example.com/unit", type: "string", default: "C" };
+    const schema = { properties: { unit: { $ref: "https://example.com/unit" } }, $defs: { unit } };
+    expect(resultOf(schema, {})).toEqual({ unit: "C" });
+    expect(validate(schema, { unit: 1 }).issues).toHaveLength(1);
+  });
+
+  test("cannot be followed if two parts have the same $id, or one that is no URI", () => {
+    const same = { a: { $id: "https://example.com/a" }, b: { $id: "https://example.com/a" } };
+    expect(() => jsonSchema({ $defs: same })).toThrow(
+      expect.objectContaining({
+        code: "schema-unsupported",
+        message: expect.stringContaining("https://example.com/a"),
+      }),
     );
+    expect(() => jsonSchema({ $id: "https://" })).toThrow(expect.objectContaining({ code: "schema-unsupported" }));
+  });
+
+  test.each([true, undefined])(
+    "to the schema itself may be recursive in 2019-09, with $recursiveAnchor: %s",
+    (anchor) => {
+      const schema = {
+        $schema: "https://json-schema.org/draft/2019-09/schema",
+        $recursiveAnchor: anchor,
+        properties: { name: { type: "string" }, child: { $recursiveRef: "#" } },
+      };
+      const value = { child: { child: { name: "a" } } };
+      expect(resultOf(schema, value)).toEqual(value);
+      const { issues } = validate(schema, { child: { child: { name: 1 } } });
+      expect(issues).toEqual([expect.objectContaining({ path: ["child", "child", "name"] })]);
+    },
+  );
+
+  test.each([
+    ["$dynamicRef", "https://json-schema.org/draft/2019-09/schema"],
+    ["$dynamicRef", "http://json-schema.org/draft-07/schema"],
+    ["$recursiveRef", "http://json-schema.org/draft-07/schema"],
+    ["$recursiveRef", undefined],
+  ])("with %s mean nothing in the dialect %s", (keyword, $schema) => {
+    const schema = { ...($schema && { $schema }), properties: { a: { [keyword]: "#" } }, required: ["a"] };
+    expect(resultOf(schema, { a: {} })).toEqual({ a: {} });
+  });
+
+  test("are followed in a frozen schema", () => {
+    const schema = Object.freeze({
+      $schema: "http://json-schema.org/draft-07/schema",
+      $ref: "#/definitions/a",
+      definitions: Object.freeze({ a: Object.freeze({ type: "string" }) }),
+    });
+    expect(resultOf(schema, "text")).toBe("text");
   });
 
   test.each([
@@ -86,7 +139,7 @@ describe("references", () => {
 
   test("to a $dynamicAnchor are refused if there is none, and if a schema has two anchors", () => {
     const $defs = { a: { $dynamicAnchor: "n", $anchor: "m" } };
-    expect(() => jsonSchema({ $dynamicRef: "#m", $defs: {} })).toThrow(/#m does not resolve/);
+    expect(() => jsonSchema({ $dynamicRef: "#m", $defs: {} })).toThrow(/the reference "#m" is not in the schema/);
     expect(() => jsonSchema({ $dynamicRef: "#n", $defs })).toThrow(/has both \$anchor and \$dynamicAnchor/);
   });
 

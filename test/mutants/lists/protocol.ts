@@ -191,15 +191,6 @@ export const MUTANTS: readonly Mutant[] = [
     title: "makes the server cancel the task",
   },
   {
-    id: "client-validation-remote-ref-accepted",
-    reason: "A schema of a server would be loaded from elsewhere.",
-    file: "src/client/validation/output-schema.ts",
-    find: "if (target !== undefined && !(target in known)) {",
-    replace: "if (target === undefined && !(String(target) in known) && $ref === target + $ref) {",
-    tests: ["test/client/validation.test.ts"],
-    title: "remote reference",
-  },
-  {
     id: "object-alarm-leaves-the-database",
     reason: "An object that is not used any more would be stored for ever.",
     file: "src/worker/sessions/session-object.ts",

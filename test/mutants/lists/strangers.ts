@@ -205,9 +205,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "schema-ref-to-another-document",
     reason: "A schema would be loaded from elsewhere.",
-    file: "src/schema/refs.ts",
-    find: 'if (!ref.startsWith("#")) {',
-    replace: 'if (ref === "") {',
+    file: "src/schema/document.ts",
+    find: "each.$ref !== undefined && referredBy(schemas, each) === undefined",
+    replace: "each.$ref === null",
     tests: ["test/schema/json-schema.test.ts"],
   },
   {
