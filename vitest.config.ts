@@ -1,6 +1,6 @@
-import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { SlowFirst } from "./test/harness/slow-first.ts";
+import { COMPILE_CACHE } from "./test/oracle/node.ts";
 
 export default defineConfig({
   test: {
@@ -21,6 +21,6 @@ export default defineConfig({
     // must therefore reset it for each file.
     isolate: false,
     // The command line and its servers start several hundred times: Node keeps what it compiled of their sources.
-    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/node-compile") },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
   },
 });

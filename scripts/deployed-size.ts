@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { NODE } from "../test/oracle/node.ts";
+import { COMPILE_CACHE, NODE } from "../test/oracle/node.ts";
 import { ROOT } from "./tools.ts";
 
 /**
@@ -67,5 +67,6 @@ function withoutAccount(folder: string): NodeJS.ProcessEnv {
     WRANGLER_SEND_METRICS: "false",
     WRANGLER_SEND_ERROR_REPORTS: "false",
     CI: "true",
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
   };
 }

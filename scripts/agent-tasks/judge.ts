@@ -20,6 +20,8 @@ const CONFIGURATION = `export default {
   test: {
     root: ${JSON.stringify("..")},
     include: ["${PLACE}/task/check.test.ts"],
+    // A linked package is loaded as an installed one would be.
+    server: { deps: { external: [/\\/dist\\//] } },
     testTimeout: 90_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },

@@ -31,14 +31,15 @@ export interface SchemaDocument {
 const MAPS: readonly string[] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 /** Keywords whose value is data, not a schema. */
 const DATA: readonly string[] = ["const", "enum", "default", "required", "dependentRequired"];
-/** Keywords that the copy has in these dialects only. The validator would apply some in every dialect, and read examples as schemas. */
-const DIALECTS_OF: Readonly<Record<string, readonly Dialect[]>> = {
-  id: [],
-  examples: [],
-  $recursiveRef: ["2019-09"],
-  $recursiveAnchor: ["2019-09"],
-  $dynamicRef: ["2020-12"],
-  $dynamicAnchor: ["2020-12"],
+/**
+ * Keywords that are left out, except in the dialect that has them: the validator would apply them in every dialect, or read examples as
+ * schemas.
+ */
+const ONLY_IN: Readonly<Record<string, Dialect | "none">> = {
+  id: "none",
+  examples: "none",
+  $recursiveRef: "2019-09",
+  $dynamicRef: "2020-12",
 };
 
 /**
@@ -50,7 +51,7 @@ const DIALECTS_OF: Readonly<Record<string, readonly Dialect[]>> = {
  */
 export function prepareSchema(schema: JsonObject, see: (depth: number) => void = () => {}): SchemaDocument {
   const dialect = dialectOf(schema);
-  const root = copySchema(schema, 0) as JsonObject;
+  const root = copy(schema, "schema", 0) as JsonObject;
   const schemas = dereference(root) as SchemaDocument["schemas"];
   for (const each of Object.values(schemas)) {
     if (isObject(each) && each.$ref !== undefined && referredBy(schemas, each) === undefined) {
@@ -60,25 +61,18 @@ export function prepareSchema(schema: JsonObject, see: (depth: number) => void =
   }
   return { dialect, root, schemas };
 
-  function copySchema(value: unknown, depth: number): unknown {
+  function copy(value: unknown, kind: "schema" | "named schemas" | "data", depth: number): unknown {
     see(depth);
-    if (Array.isArray(value)) return value.map((member) => copySchema(member, depth + 1));
+    if (Array.isArray(value)) return value.map((member) => copy(member, kind, depth + 1));
     if (!isObject(value)) return value;
-    const members = Object.entries(value).flatMap(([keyword, member]): [string, unknown][] => {
-      if (Object.hasOwn(DIALECTS_OF, keyword) && !DIALECTS_OF[keyword]?.includes(dialect)) return [];
-      if (DATA.includes(keyword)) return [[keyword, copyData(member, depth + 1)]];
-      if (!MAPS.includes(keyword) || !isObject(member)) return [[keyword, copySchema(member, depth + 1)]];
-      const named = Object.entries(member).map(([name, each]) => [name, copySchema(each, depth + 2)]);
-      return [[keyword, Object.fromEntries(named)]];
+    const members = Object.entries(value).flatMap(([key, member]) => {
+      if (kind !== "schema") return [[key, copy(member, kind === "data" ? "data" : "schema", depth + 1)]];
+      if (Object.hasOwn(ONLY_IN, key) && ONLY_IN[key] !== dialect) return [];
+      const kindOfMember = DATA.includes(key) ? "data" : MAPS.includes(key) ? "named schemas" : "schema";
+      return [[key, copy(member, kindOfMember, depth + 1)]];
     });
-    return withPlainReferences(Object.fromEntries(members));
-  }
-
-  function copyData(value: unknown, depth: number): unknown {
-    see(depth);
-    if (Array.isArray(value)) return value.map((member) => copyData(member, depth + 1));
-    if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, copyData(member, depth + 1)]));
+    const copied = Object.fromEntries(members) as JsonObject;
+    return kind === "schema" ? withPlainReferences(copied) : copied;
   }
 }
 
@@ -94,7 +88,7 @@ function dialectOf({ $schema = "https://json-schema.org/draft/2020-12/schema" }:
  * such a reference would then take the outermost anchor.
  */
 function withPlainReferences(schema: JsonObject): JsonObject {
-  const { $dynamicRef, $dynamicAnchor, $recursiveRef, $recursiveAnchor, ...plain } = schema;
+  const { $dynamicRef, $dynamicAnchor, $recursiveRef, ...plain } = schema;
   if ($dynamicAnchor !== undefined) {
     if (plain.$anchor !== undefined) throw new Error("a schema has both $anchor and $dynamicAnchor");
     plain.$anchor = $dynamicAnchor;

@@ -16,7 +16,7 @@ import { Lab, LEGACY, ME, MODERN } from "../client/places.ts";
 import { initialized, result, scripted } from "../client/scripted.ts";
 import { STDIO_PEERS } from "../interop/peers.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
-import { NODE } from "../oracle/node.ts";
+import { CACHED, NODE } from "../oracle/node.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { watch } from "../oracle/transport-watch.ts";
 import { bridged } from "./bridged.ts";
@@ -38,7 +38,7 @@ afterAll(async () => {
   await lab[Symbol.asyncDispose]();
 });
 
-const commandOf = (url: string) => ({ command: NODE, args: [CLI, "bridge", url] });
+const commandOf = (url: string) => ({ command: NODE, args: [...CACHED, CLI, "bridge", url] });
 
 /** The options of our client as the host of a bridge, and how the bridge runs. */
 interface HostOptions extends Partial<ClientOptions> {

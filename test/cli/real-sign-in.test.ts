@@ -10,7 +10,7 @@ import { type StdioClientTransport, stdio } from "../../src/node/index.ts";
 import { browse, RealAuthority } from "../client/oauth/oidc-provider.ts";
 import { ME } from "../client/places.ts";
 import { Chromium } from "../harness/chromium.ts";
-import { NODE } from "../oracle/node.ts";
+import { CACHED, NODE } from "../oracle/node.ts";
 import { Screen } from "./pty.ts";
 import { CLI } from "./run.ts";
 
@@ -69,7 +69,12 @@ interface Bridge {
 
 /** Connects to the server through a bridge, as a host. */
 async function bridge(): Promise<Bridge> {
-  const process = stdio({ command: NODE, args: [CLI, "bridge", authority.url, "--no-browser"], env, stderr: "ignore" });
+  const process = stdio({
+    command: NODE,
+    args: [...CACHED, CLI, "bridge", authority.url, "--no-browser"],
+    env,
+    stderr: "ignore",
+  });
   const client = await connect(process, { ...ME, reconnectsMax: 0, onEvent: () => undefined });
   closing.unshift(() => client.close());
   return { client, process };

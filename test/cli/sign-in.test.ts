@@ -9,7 +9,7 @@ import { connect } from "../../src/client/index.ts";
 import { stdio } from "../../src/node/index.ts";
 import { Authority, visit } from "../client/oauth/authority.ts";
 import { ME } from "../client/places.ts";
-import { NODE } from "../oracle/node.ts";
+import { CACHED, NODE } from "../oracle/node.ts";
 import { Screen } from "./pty.ts";
 import { CLI, cli } from "./run.ts";
 
@@ -53,7 +53,7 @@ async function throughBridge(onAsked = signIn) {
     text = "";
     void onAsked(asked);
   };
-  const args = [CLI, "bridge", authority.url, "--no-browser"];
+  const args = [...CACHED, CLI, "bridge", authority.url, "--no-browser"];
   return connect(stdio({ command: NODE, args, env, stderr }), ME);
 }
 

@@ -6,7 +6,7 @@ import { type ClientOptions, connect } from "../../src/client/index.ts";
 import { stdio } from "../../src/node/index.ts";
 import { startProxy } from "../../src/testing/proxy.ts";
 import { until } from "../http/wire.ts";
-import { NODE } from "../oracle/node.ts";
+import { CACHED, NODE } from "../oracle/node.ts";
 import { serveBoth } from "./fixtures/official-2.ts";
 import { useClients } from "./join.ts";
 import { ME } from "./places.ts";
@@ -26,7 +26,7 @@ const KINDS = [
 
 describe.each(KINDS)("an official server of SDK 2 in $name", ({ options, version, serve }) => {
   const enter = async (url: string | undefined, more: Partial<ClientOptions> = {}) =>
-    join(url ?? stdio({ command: NODE, args: [STDIO] }), { ...options, ...more });
+    join(url ?? stdio({ command: NODE, args: [...CACHED, STDIO] }), { ...options, ...more });
 
   test("lists, calls, reads and gets prompts", async () => {
     await using server = await serve();

@@ -8,7 +8,7 @@ import { type Client, type ClientEvent, type ClientOptions, connect, type Transp
 import { stdio } from "../../src/node/index.ts";
 import { startProxy } from "../../src/testing/proxy.ts";
 import { until } from "../http/wire.ts";
-import { NODE } from "../oracle/node.ts";
+import { CACHED, NODE } from "../oracle/node.ts";
 import { type Official, officialServer, serveSessions, serveSse, serveStateless } from "./fixtures/official.ts";
 import { ME } from "./places.ts";
 
@@ -25,7 +25,7 @@ interface Met {
 async function meet(target: Official | undefined, options: Partial<ClientOptions>): Promise<Met> {
   const events: ClientEvent[] = [];
   const all = { ...ME, onEvent: (event: ClientEvent) => events.push(event), ...options };
-  const client = await connect(target?.url ?? stdio({ command: NODE, args: [STDIO] }), all);
+  const client = await connect(target?.url ?? stdio({ command: NODE, args: [...CACHED, STDIO] }), all);
   const leave = async () => {
     await client.close();
     await target?.[Symbol.asyncDispose]();

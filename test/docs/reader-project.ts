@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { expect } from "vitest";
 import { choosePort } from "../../src/node/free-port.ts";
-import { NODE } from "../oracle/node.ts";
+import { COMPILE_CACHE, NODE } from "../oracle/node.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** The packages that the reader installs. */
@@ -116,6 +116,7 @@ export class Project {
       WRANGLER_SEND_METRICS: "false",
       CLOUDFLARE_CF_FETCH_ENABLED: "false",
       NO_COLOR: "1",
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
     };
   }
 

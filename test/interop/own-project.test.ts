@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { choosePort } from "../../src/node/free-port.ts";
 import { Listener, TOOLS } from "../conformance/listen-support.ts";
-import { NODE } from "../oracle/node.ts";
+import { COMPILE_CACHE, NODE } from "../oracle/node.ts";
 import { clientOf, LegacyClient, readAnswer, VERSIONS } from "../worker/client.ts";
 import { answersTo, TaskClient } from "../worker/task-client.ts";
 
@@ -63,6 +63,7 @@ const ENV = {
   WRANGLER_SEND_METRICS: "false",
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
   CI: "true",
+  NODE_COMPILE_CACHE: COMPILE_CACHE,
 };
 const children: ChildProcess[] = [];
 

@@ -7,14 +7,14 @@ import { pathToFileURL } from "node:url";
 import { WeatherApi } from "../harness/weather-api.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { NODE } from "../oracle/node.ts";
+import { COMPILE_CACHE, NODE } from "../oracle/node.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const STDIO_TAP = join(ROOT, "test/oracle/stdio-tap.ts");
 const STDIO_ENTRY = join(ROOT, "templates/weather/src/stdio.ts");
 
 /** `node stdio-tap.ts <report> -- node <arguments>`, with the process id as the name of the report. */
-const TAPPED = 'tap="$1"; reports="$2"; shift 2; exec "$0" "$tap" "$reports/$$.json" -- "$0" "$@"';
+const TAPPED = `export NODE_COMPILE_CACHE=${JSON.stringify(COMPILE_CACHE)}; tap="$1"; reports="$2"; shift 2; exec "$0" "$tap" "$reports/$$.json" -- "$0" "$@"`;
 
 const EXIT_MS = 10_000;
 
