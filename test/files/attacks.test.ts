@@ -102,11 +102,11 @@ test.runIf(platform() === "linux")("a small file in very small chunks takes litt
     return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_000;
   };
   const user = newUser();
-  const chunks = { bytes: 800_000, announced: 800_000, chunk: 1 };
+  const chunks = { bytes: 400_000, announced: 400_000, chunk: 1 };
   await lab.call("stream", { ...chunks, isStored: false }, user);
   const before = residentMb();
   expect((await lab.call("stream", chunks, user)).text).toBe("closed: stored");
-  expect(residentMb() - before).toBeLessThan(150);
+  expect(residentMb() - before).toBeLessThan(80);
 });
 
 test.each([

@@ -134,10 +134,12 @@ export class Chromium implements AsyncDisposable {
 
   /** Returns what axe finds in the page: for each problem its rule and the elements. */
   async findBarriers(): Promise<string[]> {
-    const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-    await this.run(`${source};undefined`);
+    if ((await this.run("typeof axe")) === "undefined") {
+      const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+      await this.run(`${source};undefined`);
+    }
     const found = await this.run(
-      "axe.run(document, { iframes: false }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, any }) => html.slice(0, 200) + ' ' + any.map(({ message }) => message)).join(' | ')))",
+      "axe.run(document, { iframes: false, resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, any }) => html.slice(0, 200) + ' ' + any.map(({ message }) => message)).join(' | ')))",
     );
     return found as string[];
   }

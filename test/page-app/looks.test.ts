@@ -19,6 +19,9 @@ const CALL = "form.schema button.main";
 
 const heightOf = (selector: string) => `document.querySelector('${selector}').clientHeight`;
 
+/** The view of a recorded call, which is also selected in the list of calls. */
+const RECORDED = "#/call/200000";
+
 /** The views of the page, and the steps that open them. */
 const VIEWS: readonly (readonly [name: string, hash: string, go: () => Promise<void>])[] = [
   ["the start", "", () => page.sees("An error that helps", ".cards")],
@@ -48,11 +51,17 @@ const VIEWS: readonly (readonly [name: string, hash: string, go: () => Promise<v
   ],
   ["a resource", `#/resource/${encodeURIComponent("tour://visitors")}`, () => page.sees("visits:", ".call")],
   ["a prompt", "#/prompt/explain-code", () => page.sees("language", "label")],
-  ["a recorded call", "#/call/200000", () => page.sees("In order", ".events")],
+  ["a recorded call", RECORDED, () => page.sees("In order", ".events")],
   ["the objects", "#/objects", () => page.sees("No objects yet.")],
   ["the settings", "#/settings", () => page.sees("Connected with")],
   ["the tasks", "#/tasks", () => page.sees("Tasks", ".open h1")],
 ];
+
+/** The lists beside the details, which are in tabs of their own on a narrow screen. They look the same beside each view. */
+const LISTS = [
+  [360, "Server"],
+  [360, "Calls"],
+] as const;
 
 describe.each(["light", "dark"])("in %s mode", (mode) => {
   test.each(VIEWS)(
@@ -62,13 +71,8 @@ describe.each(["light", "dark"])("in %s mode", (mode) => {
       await page.browser.resize(1400, 900);
       await page.open(hash);
       await go();
-      for (const [width, pane] of [
-        [1400, "Details"],
-        [900, "Details"],
-        [360, "Details"],
-        [360, "Server"],
-        [360, "Calls"],
-      ] as const) {
+      const details = [1400, 900, 360].map((width) => [width, "Details"] as const);
+      for (const [width, pane] of hash === RECORDED ? [...details, ...LISTS] : details) {
         await page.browser.resize(width, 740);
         const press = `[...document.querySelectorAll('.tabs button')].find((each) => each.innerText === '${pane}')?.click()`;
         if (width === 360) await page.browser.run(press);
