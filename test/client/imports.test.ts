@@ -5,10 +5,14 @@ import { importsOf } from "../../scripts/rooms.ts";
 
 const FOLDER = join(import.meta.dirname, "../../src/client");
 
-/** The folders whose entries may import a package that others may not. */
-const PACKAGES: Readonly<Record<string, string>> = { "@cfworker/json-schema": "validation", oauth4webapi: "oauth" };
+/** The folders whose entries may import a package or a file that others may not. */
+const PLACES: Readonly<Record<string, string>> = {
+  "@cfworker/json-schema": "validation",
+  "schema/document.ts": "validation",
+  oauth4webapi: "oauth",
+};
 
-test("the client imports only the rooms basics and protocol of core, the SSE parser, and other packages only where they belong", () => {
+test("the client imports only the rooms basics and protocol of core, the SSE parser, and others only where they belong", () => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   expect(files.length).toBeGreaterThan(10);
   const outside = files.flatMap((file) => {
@@ -16,7 +20,7 @@ test("the client imports only the rooms basics and protocol of core, the SSE par
       specifier.startsWith(".") ? posix.join("client", posix.dirname(file), specifier) : specifier,
     );
     const isAllowed = (each: string) =>
-      /^client\/|^core\/(basics|protocol)\/|^eventsource-parser$/.test(each) || PACKAGES[each] === posix.dirname(file);
+      /^client\/|^core\/(basics|protocol)\/|^eventsource-parser$/.test(each) || PLACES[each] === posix.dirname(file);
     return foreign.filter((each) => !isAllowed(each)).map((each) => `${file}: ${each}`);
   });
   expect(outside).toEqual([]);
