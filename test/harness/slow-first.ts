@@ -1,7 +1,7 @@
 /** The order in which the test files run. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take minutes. They run beside the others if they start first, and would run alone if they started last. */
+/** Files that take long. They run beside the others if they start first. The small ones of them would start last, and run alone. */
 const SLOWEST = [
   "docs/tutorial",
   "scripts/soak",
@@ -13,6 +13,14 @@ const SLOWEST = [
   "docs/blocks",
   "cli/bridge",
   "cli/check",
+  "worker/state",
+  "testing/separate-project",
+  "worker/tasks-random",
+  "worker/durable-calls-random",
+  "worker/company-tenants",
+  "worker/released-resume",
+  "worker/task-runs",
+  "worker/tenants",
 ].map((name) => `/test/${name}.test.ts`);
 
 /** Starts the slowest files first, and leaves the order of the others to Vitest. */

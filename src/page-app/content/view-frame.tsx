@@ -5,7 +5,7 @@
  */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { confirmCall } from "../panels/confirm.tsx";
 import { Fold } from "../parts/fold.tsx";
@@ -74,7 +74,8 @@ function Frame({ html, call }: { readonly html: string; readonly call: ViewCall 
     () => new ViewHost((message) => frame.current?.contentWindow?.postMessage(message, "*"), SERVICES, call),
     [],
   );
-  useEffect(() => {
+  // The frame begins to load when it is inserted, and says only once that it is ready. Other effects run later.
+  useLayoutEffect(() => {
     const receive = ({ source, data }: MessageEvent<unknown>) => {
       // The origin of the frame is opaque, so only its window identifies it.
       if (source !== frame.current?.contentWindow) return;
