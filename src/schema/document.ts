@@ -101,7 +101,6 @@ function withPlainReferences(schema: JsonObject): JsonObject {
 
 /** Returns the schema in the document to which a schema refers, or undefined if it refers to none. */
 export function referredBy(schemas: SchemaDocument["schemas"], schema: JsonObject): JsonObject | boolean | undefined {
-  // The validator stores the absolute URI of the reference here.
-  const { __absolute_ref__: uri } = schema;
-  return typeof uri === "string" && Object.hasOwn(schemas, uri) ? schemas[uri] : undefined;
+  // The validator stores the absolute URI of the reference here. The record of schemas has no prototype.
+  return schemas[String(schema.__absolute_ref__)];
 }

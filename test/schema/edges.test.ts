@@ -1,5 +1,6 @@
 /** jsonSchema(): references, defaults and reports at their limits. */
 import { describe, expect, test } from "vitest";
+import { prepareSchema } from "../../src/schema/document.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -33,7 +34,9 @@ describe("references", () => {
     ["an address with a broken escape", { $ref: "#/a%ZZ" }, "#/a%ZZ"],
   ])("are refused if they refer to %s", (_, schema, reference) => {
     const message = `A JSON Schema cannot be used: the reference "${reference}" is not in the schema, and other documents are not fetched.`;
-    expect(() => jsonSchema(schema)).toThrow(expect.objectContaining({ code: "schema-unsupported", message }));
+    expect(() => jsonSchema(schema)).toThrow(
+      expect.objectContaining({ code: "schema-unsupported", message, cause: expect.any(Error) }),
+    );
   });
 
   test("to a part with an $id of its own are followed, also by defaults", () => {
@@ -151,6 +154,21 @@ describe("references", () => {
 
   test("a # is ignored only at the end of $schema", () => {
     expect(() => jsonSchema({ $schema: "http://json-schema.org/draft-07#/schema" })).toThrow(/is not supported/);
+  });
+});
+
+describe("the copy for the validator", () => {
+  test("has data as it is, also where it looks like a schema", () => {
+    const data = { id: "a", in: { $dynamicAnchor: "b", examples: [{ id: "c" }] } };
+    const schema = { properties: { any: { const: data }, one: { enum: [data] } } };
+    expect(prepareSchema(schema).root).toEqual(schema);
+    expect(validate(schema, { any: data, one: data }).issues).toBeUndefined();
+  });
+
+  test("is made of values of which each is counted with its depth", () => {
+    const depths: number[] = [];
+    prepareSchema({ properties: { a: { const: { b: 1 } } }, allOf: [{}] }, (depth) => depths.push(depth));
+    expect(depths).toEqual([0, 1, 2, 3, 4, 1, 2]);
   });
 });
 
