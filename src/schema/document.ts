@@ -1,11 +1,10 @@
 /**
- * Prepares JSON Schemas for the validator, which modifies the schemas that it gets, does not know dynamic references, and would apply
- * keywords of other dialects.
+ * Prepares JSON Schemas for the validator. It resolves references itself: the validator would take exponential time for nested `$id`s, does
+ * not know dynamic references, and finds the wrong part if two have equal anchors.
  *
  * @module
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
  */
-import { dereference } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 
 /** The dialects that the validator knows, by their URI in `$schema`. */
@@ -21,59 +20,65 @@ type Dialect = (typeof DIALECTS)[keyof typeof DIALECTS];
 /** A schema that the validator can use. */
 export interface SchemaDocument {
   readonly dialect: Dialect;
-  /** The copy that the validator gets. */
+  /** The copy that the validator gets. The value of each `$ref` in it is a key of {@link schemas}. */
   readonly root: JsonObject;
-  /** Every schema in the copy, by its absolute URI. */
+  /** The schemas to which references refer. */
   readonly schemas: Readonly<Record<string, JsonObject | boolean>>;
 }
 
 /** Keywords whose value maps names to schemas. The names are not keywords. */
-const MAPS: readonly string[] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+const MAPS: readonly string[] = "properties patternProperties $defs definitions dependentSchemas dependencies".split(
+  " ",
+);
 /** Keywords whose value is data, not a schema. */
-const DATA: readonly string[] = ["const", "enum", "default", "required", "dependentRequired"];
-/**
- * Keywords that are left out, except in the dialect that has them: the validator would apply them in every dialect, or read examples as
- * schemas.
- */
-const ONLY_IN: Readonly<Record<string, Dialect | "none">> = {
-  id: "none",
-  examples: "none",
-  $recursiveRef: "2019-09",
-  $dynamicRef: "2020-12",
+const DATA: readonly string[] = ["const", "enum", "default", "examples", "required", "dependentRequired"];
+/** Keywords that the copy does not have: references, which are resolved, and a name in which the validator looks for their URI. */
+const LEFT_OUT: readonly string[] = ["$ref", "$dynamicRef", "$recursiveRef", "__absolute_ref__"];
+/** The keyword for references that are resolved at the time of validation, and the keyword for their targets, by dialect. */
+const DYNAMIC: Readonly<Record<Dialect, readonly [reference: string, anchor: string] | undefined>> = {
+  "2020-12": ["$dynamicRef", "$dynamicAnchor"],
+  "2019-09": ["$recursiveRef", "$recursiveAnchor"],
+  "7": undefined,
 };
+/**
+ * The maximum length of an absolute `$id`. Each relative one in it is as long, so longer ones would take much memory and time.
+ * @limit internal
+ */
+const ID_MAX = 2_000;
+/** Relative `$id`s are resolved against this URI if the schema itself has none. */
+const BASE = "https://schema.invalid/";
+
+/** A part of the document with a base URI of its own: the document itself, or a schema with an `$id`. */
+interface Resource {
+  readonly uri: string;
+  readonly root: JsonObject;
+  readonly anchors: Map<string, JsonObject>;
+}
+
+/** A reference in a schema, before it is resolved. */
+interface Reference {
+  readonly text: unknown;
+  readonly isDynamic: boolean;
+  readonly from: Resource;
+  /** Where to write the key of its target. */
+  readonly into: JsonObject;
+}
 
 /**
  * Prepares a schema of 2020-12 (the default), 2019-09 or draft-07. Its references must not leave it, because other documents are never
  * fetched.
  *
  * @param see Is called for every value of the schema with its depth. It may throw, to limit both.
- * @throws {Error} naming a dialect that is not supported, a reference to another document or to nothing, or two anchors of one schema.
+ * @throws {Error} naming a dialect that is not supported; a reference to another document, to nothing, or to several parts; an `$id` that
+ *   is not a URI; or an `$id` or anchor that two parts have.
  */
-export function prepareSchema(schema: JsonObject, see: (depth: number) => void = () => {}): SchemaDocument {
-  const dialect = dialectOf(schema);
-  const root = copy(schema, "schema", 0) as JsonObject;
-  const schemas = dereference(root) as SchemaDocument["schemas"];
-  for (const each of Object.values(schemas)) {
-    if (isObject(each) && each.$ref !== undefined && referredBy(schemas, each) === undefined) {
-      const reference = JSON.stringify(each.$ref);
-      throw new Error(`the reference ${reference} is not in the schema, and other documents are not fetched`);
-    }
-  }
-  return { dialect, root, schemas };
+export function prepareSchema(schema: JsonObject, see?: (depth: number) => void): SchemaDocument {
+  return new Preparation(dialectOf(schema), see).run(schema);
+}
 
-  function copy(value: unknown, kind: "schema" | "named schemas" | "data", depth: number): unknown {
-    see(depth);
-    if (Array.isArray(value)) return value.map((member) => copy(member, kind, depth + 1));
-    if (!isObject(value)) return value;
-    const members = Object.entries(value).flatMap(([key, member]) => {
-      if (kind !== "schema") return [[key, copy(member, kind === "data" ? "data" : "schema", depth + 1)]];
-      if (Object.hasOwn(ONLY_IN, key) && ONLY_IN[key] !== dialect) return [];
-      const kindOfMember = DATA.includes(key) ? "data" : MAPS.includes(key) ? "named schemas" : "schema";
-      return [[key, copy(member, kindOfMember, depth + 1)]];
-    });
-    const copied = Object.fromEntries(members) as JsonObject;
-    return kind === "schema" ? withPlainReferences(copied) : copied;
-  }
+/** Returns the schema to which a schema of the copy refers, or undefined if it has no reference. */
+export function referredBy(schemas: SchemaDocument["schemas"], { $ref }: JsonObject): JsonObject | boolean | undefined {
+  return typeof $ref === "string" ? schemas[$ref] : undefined;
 }
 
 function dialectOf({ $schema = "https://json-schema.org/draft/2020-12/schema" }: JsonObject): Dialect {
@@ -83,24 +88,143 @@ function dialectOf({ $schema = "https://json-schema.org/draft/2020-12/schema" }:
   throw new Error(`its dialect ${JSON.stringify($schema)} is not supported. Supported: ${supported}`);
 }
 
-/**
- * Makes dynamic and recursive references plain. That changes their meaning only if schemas with an `$id` of their own extend each other:
- * such a reference would then take the outermost anchor.
- */
-function withPlainReferences(schema: JsonObject): JsonObject {
-  const { $dynamicRef, $dynamicAnchor, $recursiveRef, ...plain } = schema;
-  if ($dynamicAnchor !== undefined) {
-    if (plain.$anchor !== undefined) throw new Error("a schema has both $anchor and $dynamicAnchor");
-    plain.$anchor = $dynamicAnchor;
+class Preparation {
+  readonly #dialect: Dialect;
+  readonly #see: ((depth: number) => void) | undefined;
+  /** The copies of all schemas, by the schemas. */
+  readonly #copies = new Map<JsonObject, JsonObject>();
+  readonly #resources = new Map<string, Resource>();
+  readonly #references: Reference[] = [];
+  /** The schemas that are targets of dynamic references, by the value of their keyword. */
+  readonly #dynamicTargets = new Map<unknown, Set<JsonObject>>();
+
+  constructor(dialect: Dialect, see?: (depth: number) => void) {
+    this.#dialect = dialect;
+    this.#see = see;
   }
-  const $ref = $dynamicRef ?? $recursiveRef;
-  if ($ref === undefined) return plain;
-  // A schema can also have a $ref of its own, so this one is in a schema of its own.
-  return { ...plain, allOf: [...(Array.isArray(plain.allOf) ? plain.allOf : []), { $ref }] };
+
+  run(schema: JsonObject): SchemaDocument {
+    const unnamed: Resource = { uri: BASE, root: schema, anchors: new Map() };
+    const root = this.#copy(schema, "schema", 0, unnamed) as JsonObject;
+    const schemas: Record<string, JsonObject | boolean> = {};
+    const keys = new Map<unknown, string>();
+    for (const reference of this.#references) {
+      const target = this.#resolve(reference);
+      const key = keys.get(target) ?? String(keys.size);
+      keys.set(target, key);
+      schemas[key] = target;
+      reference.into.$ref = key;
+    }
+    return { dialect: this.#dialect, root, schemas };
+  }
+
+  #copy(value: unknown, kind: "schema" | "named schemas" | "data", depth: number, around: Resource): unknown {
+    this.#see?.(depth);
+    if (Array.isArray(value)) return value.map((member) => this.#copy(member, kind, depth + 1, around));
+    if (!isObject(value)) return value;
+    const resource = kind === "schema" ? this.#enter(value, around) : around;
+    const members = Object.entries(value).flatMap(([key, member]) => {
+      if (kind !== "schema") {
+        return [[key, this.#copy(member, kind === "data" ? "data" : "schema", depth + 1, resource)]];
+      }
+      if (LEFT_OUT.includes(key)) return [];
+      const kindOfMember = DATA.includes(key) ? "data" : MAPS.includes(key) ? "named schemas" : "schema";
+      return [[key, this.#copy(member, kindOfMember, depth + 1, resource)]];
+    });
+    const copy = Object.fromEntries(members) as JsonObject;
+    if (kind === "schema") {
+      this.#copies.set(value, copy);
+      this.#collect(value, copy, resource);
+    }
+    return copy;
+  }
+
+  /** Returns the resource to which a schema belongs: the one around it, unless it begins a new one. */
+  #enter(schema: JsonObject, around: Resource): Resource {
+    const { $id, $anchor, $dynamicAnchor } = schema;
+    let resource = around;
+    if (typeof $id === "string" && !$id.startsWith("#")) {
+      const uri = uriOf($id, around.uri);
+      if (uri === undefined) throw new Error(`the $id ${JSON.stringify($id)} is not a URI`);
+      if (uri.length > ID_MAX) throw new Error(`an $id has more than ${ID_MAX} characters`);
+      resource = this.#resources.get(uri) ?? { uri, root: schema, anchors: new Map() };
+      // A program can use the same schema in several places.
+      if (resource.root !== schema) throw new Error(`two of its parts have the $id ${JSON.stringify($id)}`);
+      this.#resources.set(uri, resource);
+    }
+    // In draft-07, an $id that begins with # is an anchor.
+    for (const name of [$anchor, $dynamicAnchor, /^#(.+)/s.exec(String($id))?.[1]]) {
+      if (typeof name !== "string") continue;
+      const known = resource.anchors.get(name) ?? schema;
+      if (known !== schema) throw new Error(`two of its parts have the anchor ${JSON.stringify(name)}`);
+      resource.anchors.set(name, schema);
+    }
+    const [, anchor = ""] = DYNAMIC[this.#dialect] ?? [];
+    const name = schema[anchor];
+    if (name !== undefined) this.#dynamicTargets.set(name, (this.#dynamicTargets.get(name) ?? new Set()).add(schema));
+    return resource;
+  }
+
+  /** Notes the references of a schema. */
+  #collect(schema: JsonObject, copy: JsonObject, from: Resource): void {
+    if (schema.$ref !== undefined) this.#references.push({ text: schema.$ref, isDynamic: false, from, into: copy });
+    const [keyword] = DYNAMIC[this.#dialect] ?? [];
+    const text = keyword === undefined ? undefined : schema[keyword];
+    if (text === undefined) return;
+    // A schema can have two references, so the dynamic one gets a schema of its own.
+    const into: JsonObject = {};
+    copy.allOf = [...(Array.isArray(copy.allOf) ? copy.allOf : []), into];
+    this.#references.push({ text, isDynamic: true, from, into });
+  }
+
+  /** Returns the copy of the schema to which a reference refers. */
+  #resolve({ text, isDynamic, from }: Reference): JsonObject | boolean {
+    const target = typeof text === "string" ? this.#find(text, from) : undefined;
+    const found = typeof target === "boolean" ? target : isObject(target) ? this.#copies.get(target) : undefined;
+    if (found === undefined) {
+      throw new Error(
+        `the reference ${JSON.stringify(text)} is not in the schema, and other documents are not fetched`,
+      );
+    }
+    const [, anchor = ""] = DYNAMIC[this.#dialect] ?? [];
+    const name = isDynamic && isObject(target) ? target[anchor] : undefined;
+    // With several targets, it would depend on the validation so far which of them is meant.
+    if (name !== undefined && (this.#dynamicTargets.get(name)?.size ?? 0) > 1) {
+      throw new Error(`the dynamic reference ${JSON.stringify(text)} has several targets`);
+    }
+    return found;
+  }
+
+  /** Returns the value in the document that a reference names by its URI, JSON Pointer (RFC 6901) or anchor. */
+  #find(reference: string, from: Resource): unknown {
+    const [, path = "", encoded = ""] = /^([^#]*)#?(.*)$/s.exec(reference) ?? [];
+    const resource = path === "" ? from : this.#resources.get(uriOf(path, from.uri) ?? "");
+    const fragment = decode(encoded);
+    if (resource === undefined || fragment === undefined) return undefined;
+    if (fragment === "") return resource.root;
+    if (!fragment.startsWith("/")) return resource.anchors.get(fragment);
+    let value: unknown = resource.root;
+    for (const step of fragment.slice(1).split("/")) {
+      const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+      const isIn = (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, key);
+      value = isIn ? (value as JsonObject)[key] : undefined;
+    }
+    return value;
+  }
 }
 
-/** Returns the schema in the document to which a schema refers, or undefined if it refers to none. */
-export function referredBy(schemas: SchemaDocument["schemas"], schema: JsonObject): JsonObject | boolean | undefined {
-  // The validator stores the absolute URI of the reference here. The record of schemas has no prototype.
-  return schemas[String(schema.__absolute_ref__)];
+/** Returns the absolute URI without a fragment, or undefined if it is none. */
+function uriOf(reference: string, base: string): string | undefined {
+  if (!URL.canParse(reference, base)) return undefined;
+  const url = new URL(reference, base);
+  url.hash = "";
+  return url.href;
+}
+
+function decode(fragment: string): string | undefined {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return undefined;
+  }
 }

@@ -81,7 +81,16 @@ function check({ root, dialect, schemas }: SchemaDocument, value: unknown): Sche
   // The validator accepts only JSON values.
   if (value === undefined) return { issues: [{ message: "there is no value" }] };
   const isLarge = countUpTo(THOROUGH_MAX, value) > THOROUGH_MAX;
-  const { valid, errors } = validate(value, root, dialect, schemas, isLarge);
+  let result: ReturnType<typeof validate>;
+  try {
+    result = validate(value, root, dialect, schemas, isLarge);
+  } catch (error) {
+    // The validator cannot report where a value is if the name of a property is not Unicode.
+    if (error instanceof URIError)
+      return { issues: [{ message: "the name of a property has half of a surrogate pair" }] };
+    throw error;
+  }
+  const { valid, errors } = result;
   if (valid) return { value };
   const causes = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
   const issues = (causes.length > 0 ? causes : errors).map(

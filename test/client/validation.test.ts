@@ -135,11 +135,15 @@ describe("output schemas", () => {
     expect(second.server.asked.filter((each) => each === "POST tools/list")).toHaveLength(1);
   });
 
-  test("are schemas of 2020-12 unless they name draft-07", async () => {
+  test("are schemas of 2020-12 unless they name 2019-09 or draft-07", async () => {
     const tuple = { prefixItems: [{ type: "string" }] };
     expect(await issuesOf(tuple, [1])).toMatchObject([{ path: "/0" }]);
     const old = { $schema: "http://json-schema.org/draft-07/schema#", items: [{ type: "string" }] };
     expect(await issuesOf(old, [1])).toMatchObject([{ path: "/0" }]);
+    const properties = { n: { type: "number" }, child: { $recursiveRef: "#" } };
+    const recursive = { $schema: "https://json-schema.org/draft/2019-09/schema", properties };
+    expect(await issuesOf(recursive, { child: { n: 1 } })).toBe("fits");
+    expect(await issuesOf(recursive, { child: { n: "1" } })).toMatchObject([{ path: "/child/n" }]);
     // In draft-07, $ref hides the keywords beside it.
     const beside = { definitions: { any: true }, properties: { a: { $ref: "#/definitions/any", type: "string" } } };
     expect(await issuesOf({ ...beside, $schema: old.$schema }, { a: 1 })).toBe("fits");
@@ -209,6 +213,9 @@ describe("output schemas", () => {
     const $defs = Object.fromEntries(names.map((name, index) => [name, both(names[index + 1] ?? "end")]));
     const exponential = await issuesOf({ ...both("d0"), $defs: { ...$defs, end: { type: "number" } } }, 1);
     expect(exponential).toMatchObject([{ path: "", message: expect.stringContaining("too expensive") }]);
+    let parts: object = { type: "number" };
+    for (let level = 0; level < 100; level += 1) parts = { $id: `https://example.com/${level}`, not: parts };
+    expect(await issuesOf(parts, 1)).toBe("fits");
   });
 
   test("are checked for a result with many values, however small their share of the work", {

@@ -1,7 +1,10 @@
 /** The order in which the test files run. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take long. They run beside the others if they start first. The small ones of them would start last, and run alone. */
+/**
+ * Test files that take long. They run beside the others if they start first. Vitest starts the shortest files last, so a short one that
+ * takes long would run alone at the end.
+ */
 const SLOWEST = [
   "docs/tutorial",
   "scripts/soak",

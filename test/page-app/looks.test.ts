@@ -57,11 +57,13 @@ const VIEWS: readonly (readonly [name: string, hash: string, go: () => Promise<v
   ["the tasks", "#/tasks", () => page.sees("Tasks", ".open h1")],
 ];
 
-/** The lists beside the details, which are in tabs of their own on a narrow screen. They look the same beside each view. */
+/** The lists beside the details, which are in tabs of their own on a narrow screen. */
 const LISTS = [
   [360, "Server"],
   [360, "Calls"],
 ] as const;
+/** The views beside which the lists are examined: in each list, the item of one of them is selected. */
+const BESIDE = [RECORDED, "#/tool/ship_parcel"];
 
 describe.each(["light", "dark"])("in %s mode", (mode) => {
   test.each(VIEWS)(
@@ -72,7 +74,7 @@ describe.each(["light", "dark"])("in %s mode", (mode) => {
       await page.open(hash);
       await go();
       const details = [1400, 900, 360].map((width) => [width, "Details"] as const);
-      for (const [width, pane] of hash === RECORDED ? [...details, ...LISTS] : details) {
+      for (const [width, pane] of BESIDE.includes(hash) ? [...details, ...LISTS] : details) {
         await page.browser.resize(width, 740);
         const press = `[...document.querySelectorAll('.tabs button')].find((each) => each.innerText === '${pane}')?.click()`;
         if (width === 360) await page.browser.run(press);

@@ -46,16 +46,83 @@ describe("references", () => {
     expect(validate(schema, { unit: 1 }).issues).toHaveLength(1);
   });
 
-  test("cannot be followed if two parts have the same $id, or one that is no URI", () => {
-    const same = { a: { $id: "https://example.com/a" }, b: { $id: "https://example.com/a" } };
-    expect(() => jsonSchema({ $defs: same })).toThrow(
-      expect.objectContaining({
-        code: "schema-unsupported",
-        message: expect.stringContaining("https://example.com/a"),
-      }),
-    );
-    expect(() => jsonSchema({ $id: "https://" })).toThrow(expect.objectContaining({ code: "schema-unsupported" }));
+  test.each([
+    [
+      "two parts have the same $id",
+      { a: { $id: "https://e.com/a" }, b: { $id: "https://e.com/a" } },
+      '$id "https://e.com/a"',
+    ],
+    ["two parts have the same anchor", { a: { $anchor: "n" }, b: { $dynamicAnchor: "n" } }, 'anchor "n"'],
+    ["an $id is no URI", { a: { $id: "https://" } }, 'the $id "https://" is not a URI'],
+    [
+      "an $id is too long",
+      { a: { $id: `https://e.com/${"x".repeat(2_000)}` } },
+      "an $id has more than 2000 characters",
+    ],
+    ["a reference is no URI", { a: { $ref: "http://[x" } }, 'the reference "http://[x" is not in the schema'],
+    ["it names no schema", { a: { $ref: 1 } }, "the reference 1 is not in the schema"],
+  ])("are refused if %s", (_, $defs, text) => {
+    const message = expect.stringMatching(/^A JSON Schema cannot be used: .+\.$/);
+    expect(() => jsonSchema({ $defs })).toThrow(expect.objectContaining({ code: "schema-unsupported", message }));
+    expect(() => jsonSchema({ $defs })).toThrow(text);
   });
+
+  test("may name a part that is used in several places", () => {
+    const unit = { $id: "https://e.com/unit", $anchor: "unit", type: "string" };
+    const schema = { properties: { a: unit, b: unit, c: { $ref: "https://e.com/unit#unit" } } };
+    expect(validate(schema, { a: "x", b: "x", c: "x" }).issues).toBeUndefined();
+    for (const name of ["a", "b", "c"]) expect(validate(schema, { [name]: 1 }).issues).toHaveLength(1);
+  });
+
+  test.each([
+    ["", { properties: { a: { type: "string" } } }, { a: 1 }],
+    ["#/$defs/Record%3Cstring%2Cnumber%3E", { $defs: { "Record<string,number>": { type: "object" } } }, 1],
+    ["#/$defs/a~1b~0c", { $defs: { "a/b~c": { type: "string" } } }, 1],
+    ["#/$defs/", { $defs: { "": { type: "string" } } }, 1],
+    ["#/$defs/a/anyOf/0", { $defs: { a: { anyOf: [{ type: "string" }] } } }, 1],
+    ["#/$defs/none", { $defs: { none: false } }, 1],
+  ])("are followed as they are written: %j", (reference, schema, value) => {
+    const referring = { ...schema, items: { $ref: reference } };
+    expect(validate(referring, [value]).issues).not.toBeUndefined();
+    expect(validate(referring, []).issues).toBeUndefined();
+  });
+
+  test("find an anchor in the part in which they are", () => {
+    const outer = { properties: { x: { $ref: "#n" } }, $defs: { a: { $anchor: "n", type: "string" } } };
+    const inner = { $id: "https://e.com/t", $anchor: "n", type: "object", properties: { y: { $ref: "#n" } } };
+    const schema = { $id: "https://e.com/root", ...outer, $defs: { ...outer.$defs, inner } };
+    expect(validate(schema, { x: 1 }).issues).toHaveLength(1);
+    expect(validate(schema, { x: "text" }).issues).toBeUndefined();
+    const other = { $ref: "https://e.com/t", $defs: schema.$defs };
+    expect(validate(other, { y: {} }).issues).toBeUndefined();
+    expect(validate(other, { y: "text" }).issues).not.toBeUndefined();
+  });
+
+  test("are prepared in a time that does not explode with parts in parts", () => {
+    let schema: Json = { type: "string" };
+    for (let level = 0; level < 100; level += 1) schema = { $id: `https://e.com/${level}`, not: schema };
+    expect(validate({ not: schema }, "text").issues).not.toBeUndefined();
+    expect(validate(schema, "text").issues).toBeUndefined();
+  });
+
+  test("are prepared in a time that does not explode with a long name", () => {
+    const properties = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`p${index}`, {}]));
+    const schema = { properties: { ["x".repeat(20_000)]: { properties } } };
+    expect(validate(schema, {}).issues).toBeUndefined();
+  });
+
+  test.each(["http://json-schema.org/draft-07/schema", undefined])(
+    "in dependencies are followed in the dialect %s",
+    ($schema) => {
+      const named = { required: ["name"] };
+      const dependencies = { id: ["name"], examples: named, type: { $ref: "#/definitions/named" }, $ref: ["name"] };
+      const schema = { ...($schema && { $schema }), dependencies, definitions: { named } };
+      for (const name of Object.keys(dependencies)) {
+        expect(validate(schema, { [name]: 1, name: "a" }).issues).toBeUndefined();
+        expect(validate(schema, { [name]: 1 }).issues).not.toBeUndefined();
+      }
+    },
+  );
 
   test.each([true, undefined])(
     "to the schema itself may be recursive in 2019-09, with $recursiveAnchor: %s",
@@ -89,6 +156,7 @@ describe("references", () => {
       definitions: Object.freeze({ a: Object.freeze({ type: "string" }) }),
     });
     expect(resultOf(schema, "text")).toBe("text");
+    expect(validate(schema, 1).issues).toHaveLength(1);
   });
 
   test.each([
@@ -140,10 +208,29 @@ describe("references", () => {
     expect(jsonSchema(schema)["~standard"].jsonSchema.input({ target: "draft-2020-12" })).toBe(schema);
   });
 
-  test("to a $dynamicAnchor are refused if there is none, and if a schema has two anchors", () => {
-    const $defs = { a: { $dynamicAnchor: "n", $anchor: "m" } };
+  test("to a $dynamicAnchor are refused if there is none", () => {
     expect(() => jsonSchema({ $dynamicRef: "#m", $defs: {} })).toThrow(/the reference "#m" is not in the schema/);
-    expect(() => jsonSchema({ $dynamicRef: "#n", $defs })).toThrow(/has both \$anchor and \$dynamicAnchor/);
+  });
+
+  test.each(["n", "m"])("to a schema with two anchors are followed: %s", (name) => {
+    const schema = { $dynamicRef: `#${name}`, $defs: { a: { $dynamicAnchor: "n", $anchor: "m", type: "string" } } };
+    expect(validate(schema, "text").issues).toBeUndefined();
+    expect(validate(schema, 1).issues).toHaveLength(1);
+  });
+
+  test.each([
+    ["2020-12", { $dynamicAnchor: "n" }, { $dynamicRef: "#n" }, '"#n"'],
+    ["2019-09", { $recursiveAnchor: true }, { $recursiveRef: "#" }, '"#"'],
+  ])("with several targets at the time of validation are refused in %s", (version, anchor, reference, name) => {
+    const tree = { $id: "https://e.com/tree", ...anchor, properties: { child: reference } };
+    const schema = {
+      $schema: `https://json-schema.org/draft/${version}/schema`,
+      $ref: "https://e.com/tree",
+      $defs: { tree },
+    };
+    expect(validate(schema, { child: {} }).issues).toBeUndefined();
+    const strict = { $id: "https://e.com/strict", ...anchor, required: ["child"], ...schema };
+    expect(() => jsonSchema(strict)).toThrow(`the dynamic reference ${name} has several targets`);
   });
 
   test("a property may have the name of a keyword", () => {
@@ -229,6 +316,13 @@ describe("members without a value", () => {
 });
 
 describe("issues", () => {
+  test("name the half of a surrogate pair in the name of a property, whose place the validator cannot report", () => {
+    const schema = { additionalProperties: { type: "string" } };
+    expect(validate(schema, { "\ud800": 1 }).issues).toEqual([
+      { message: expect.stringContaining("half of a surrogate pair") },
+    ]);
+  });
+
   test("say that there is no value", () => {
     expect(validate({ type: "string" }, undefined).issues).toEqual([{ message: "there is no value" }]);
   });

@@ -9,8 +9,8 @@ import { type OutputCheck, type OutputIssue, prepareOutput } from "./output-sche
 /** Options of {@link validation}. */
 export interface ValidationOptions {
   /**
-   * How to handle a call of a tool whose output schema cannot be used, because its dialect is none of 2020-12, 2019-09 and draft-07,
-   * it is too large, or it refers to another document. `refuse` rejects the call with `tool-invalid` before it is sent. `warn` sends it, and
+   * How to handle a call of a tool whose output schema cannot be used, because its dialect is not 2020-12, 2019-09 or draft-07, it
+   * is too large, or it refers to another document. `refuse` rejects the call with `tool-invalid` before it is sent. `warn` sends it, and
    * reports that the result is not validated.
    *
    * @default refuse

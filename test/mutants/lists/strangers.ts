@@ -204,11 +204,20 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     id: "schema-ref-to-another-document",
-    reason: "A schema would be loaded from elsewhere.",
+    reason: "A reference to another document would be accepted, and only fail when a value is validated.",
     file: "src/schema/document.ts",
-    find: "each.$ref !== undefined && referredBy(schemas, each) === undefined",
-    replace: "each.$ref === null",
+    find: "if (found === undefined) {",
+    replace: "if (found === null) {",
     tests: ["test/schema/json-schema.test.ts"],
+  },
+  {
+    id: "client-validation-remote-ref-accepted",
+    reason: "The client would call a tool although it cannot validate its result.",
+    file: "src/schema/document.ts",
+    find: "if (found === undefined) {",
+    replace: "if (found === null) {",
+    tests: ["test/client/validation.test.ts"],
+    title: "remote reference",
   },
   {
     id: "uri-read-in-any-spelling",
