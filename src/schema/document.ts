@@ -27,9 +27,14 @@ export interface SchemaDocument {
 }
 
 /** Keywords whose value maps names to schemas. The names are not keywords. */
-const MAPS: readonly string[] = "properties patternProperties $defs definitions dependentSchemas dependencies".split(
-  " ",
-);
+const MAPS: readonly string[] = [
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+  "dependencies",
+];
 /** Keywords whose value is data, not a schema. */
 const DATA: readonly string[] = ["const", "enum", "default", "examples", "required", "dependentRequired"];
 /** Keywords that the copy does not have: references, which are resolved, and a name in which the validator looks for their URI. */
