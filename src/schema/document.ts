@@ -24,6 +24,16 @@ export interface SchemaDocument {
   readonly root: JsonObject;
   /** The schemas to which references refer. */
   readonly schemas: Readonly<Record<string, JsonObject | boolean>>;
+  /** Whether a schema in it has `uniqueItems`, for which the validator compares each item with each other. */
+  readonly hasUniqueItems: boolean;
+}
+
+/** Options of {@link prepareSchema}. */
+export interface PrepareOptions {
+  /** Is called for every value of the schema with its depth. It may throw, to limit both. */
+  readonly see?: (depth: number) => void;
+  /** Replaces `uniqueItems` with this `maxItems`. */
+  readonly uniqueItemsMax?: number;
 }
 
 /** Keywords whose value maps names to schemas. The names are not keywords. */
@@ -73,12 +83,11 @@ interface Reference {
  * Prepares a schema of 2020-12 (the default), 2019-09 or draft-07. Its references must not leave it, because other documents are never
  * fetched.
  *
- * @param see Is called for every value of the schema with its depth. It may throw, to limit both.
  * @throws {Error} naming a dialect that is not supported; a reference to another document, to nothing, or to several parts; an `$id` that
  *   is not a URI; or an `$id` or anchor that two parts have.
  */
-export function prepareSchema(schema: JsonObject, see?: (depth: number) => void): SchemaDocument {
-  return new Preparation(dialectOf(schema), see).run(schema);
+export function prepareSchema(schema: JsonObject, options: PrepareOptions = {}): SchemaDocument {
+  return new Preparation(dialectOf(schema), options).run(schema);
 }
 
 /** Returns the schema to which a schema of the copy refers, or undefined if it has no reference. */
@@ -95,7 +104,7 @@ function dialectOf({ $schema = "https://json-schema.org/draft/2020-12/schema" }:
 
 class Preparation {
   readonly #dialect: Dialect;
-  readonly #see: ((depth: number) => void) | undefined;
+  readonly #options: PrepareOptions;
   /** The copies of all schemas, by the schemas. */
   readonly #copies = new Map<JsonObject, JsonObject>();
   readonly #resources = new Map<string, Resource>();
@@ -103,9 +112,11 @@ class Preparation {
   /** The schemas that are targets of dynamic references, by the value of their keyword. */
   readonly #dynamicTargets = new Map<unknown, Set<JsonObject>>();
 
-  constructor(dialect: Dialect, see?: (depth: number) => void) {
+  #hasUniqueItems = false;
+
+  constructor(dialect: Dialect, options: PrepareOptions) {
     this.#dialect = dialect;
-    this.#see = see;
+    this.#options = options;
   }
 
   run(schema: JsonObject): SchemaDocument {
@@ -120,11 +131,11 @@ class Preparation {
       schemas[key] = target;
       reference.into.$ref = key;
     }
-    return { dialect: this.#dialect, root, schemas };
+    return { dialect: this.#dialect, root, schemas, hasUniqueItems: this.#hasUniqueItems };
   }
 
   #copy(value: unknown, kind: "schema" | "named schemas" | "data", depth: number, around: Resource): unknown {
-    this.#see?.(depth);
+    this.#options.see?.(depth);
     if (Array.isArray(value)) return value.map((member) => this.#copy(member, kind, depth + 1, around));
     if (!isObject(value)) return value;
     const resource = kind === "schema" ? this.#enter(value, around) : around;
@@ -140,8 +151,17 @@ class Preparation {
     if (kind === "schema") {
       this.#copies.set(value, copy);
       this.#collect(value, copy, resource);
+      if (copy.uniqueItems === true) this.#limitUniqueItems(copy);
     }
     return copy;
+  }
+
+  #limitUniqueItems(copy: JsonObject): void {
+    this.#hasUniqueItems = true;
+    const { uniqueItemsMax } = this.#options;
+    if (uniqueItemsMax === undefined) return;
+    copy.uniqueItems = false;
+    copy.maxItems = Math.min(typeof copy.maxItems === "number" ? copy.maxItems : uniqueItemsMax, uniqueItemsMax);
   }
 
   /** Returns the resource to which a schema belongs: the one around it, unless it begins a new one. */

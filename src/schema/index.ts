@@ -16,7 +16,7 @@ export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
 /**
  * Wraps a JSON Schema (2020-12 unless `$schema` says 2019-09 or draft-07). Clients receive it unchanged, with every
  * keyword. The `default` values of absent properties are filled in before validation. A `$ref` to another document is
- * never fetched.
+ * never fetched. A list with `uniqueItems` may have at most 2,000 items.
  *
  * @typeParam T The type of the value that the handler receives. The schema must guarantee it.
  * @throws {KitError} `schema-unsupported` if the dialect is not one of these, or a `$ref` refers to another document or
@@ -25,27 +25,36 @@ export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
  */
 export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>>): JsonSchemaOf<T> {
   const document = prepare(schema);
+  const documents = {
+    full: document,
+    limited: document.hasUniqueItems ? prepare(schema, UNIQUE_ITEMS_MAX) : undefined,
+  };
   const show = () => schema as Record<string, unknown>;
   return {
     "~standard": {
       version: 1,
       vendor: "mcp-edge",
       validate: (value) =>
-        check(document, fillDefaults(document, document.root, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
+        check(documents, fillDefaults(document, document.root, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
       jsonSchema: { input: show, output: show },
     },
   };
 }
 
-function prepare(schema: JsonObject): SchemaDocument {
+function prepare(schema: JsonObject, uniqueItemsMax?: number): SchemaDocument {
   try {
-    return prepareSchema(schema);
+    return prepareSchema(schema, uniqueItemsMax === undefined ? {} : { uniqueItemsMax });
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new KitError("schema-unsupported", `A JSON Schema cannot be used: ${why}.`, { cause });
   }
 }
 
+/**
+ * The largest number of items that must be unique. The validator compares each with each other, so more could take minutes.
+ * @limit count Items of a list with `uniqueItems` in a JSON Schema. A longer list is refused.
+ */
+const UNIQUE_ITEMS_MAX = 2_000;
 /**
  * The largest number of nested values for which all issues are reported. The validator creates an error object for each
  * issue.
@@ -77,26 +86,39 @@ const WRAPPERS = new Set([
   "false",
 ]);
 
-function check({ root, dialect, schemas }: SchemaDocument, value: unknown): SchemaResult<unknown> {
+interface Documents {
+  readonly full: SchemaDocument;
+  /** The same with a maximum length of the lists whose items must be unique; undefined if there are none. */
+  readonly limited: SchemaDocument | undefined;
+}
+
+function check({ full, limited }: Documents, value: unknown): SchemaResult<unknown> {
   // The validator accepts only JSON values.
   if (value === undefined) return { issues: [{ message: "there is no value" }] };
-  const isLarge = countUpTo(THOROUGH_MAX, value) > THOROUGH_MAX;
-  let result: ReturnType<typeof validate>;
+  const count = countUpTo(THOROUGH_MAX, value);
+  const isLarge = count > THOROUGH_MAX;
   try {
-    result = validate(value, root, dialect, schemas, isLarge);
+    if (limited && count > UNIQUE_ITEMS_MAX) {
+      const issues = issuesOf(limited, value, isLarge);
+      if (issues.length > 0) return { issues };
+    }
+    const issues = issuesOf(full, value, isLarge);
+    return issues.length > 0 ? { issues } : { value };
   } catch (error) {
     // The validator cannot report where a value is if the name of a property is not Unicode.
-    if (error instanceof URIError)
-      return { issues: [{ message: "the name of a property has half of a surrogate pair" }] };
-    throw error;
+    if (!(error instanceof URIError)) throw error;
+    return { issues: [{ message: "the name of a property has half of a surrogate pair" }] };
   }
-  const { valid, errors } = result;
-  if (valid) return { value };
+}
+
+function issuesOf({ root, dialect, schemas }: SchemaDocument, value: unknown, isLarge: boolean): SchemaIssue[] {
+  const { valid, errors } = validate(value, root, dialect, schemas, isLarge);
+  if (valid) return [];
   const causes = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
   const issues = (causes.length > 0 ? causes : errors).map(
     ({ instanceLocation, error }): SchemaIssue => ({ message: error, path: toPath(instanceLocation) }),
   );
-  return { issues: isLarge ? [...issues, { message: "the value is too large to report more issues" }] : issues };
+  return isLarge ? [...issues, { message: "the value is too large to report more issues" }] : issues;
 }
 
 /** Returns the number of nested values, including the value itself. Stops counting soon after `max`. */

@@ -254,7 +254,7 @@ describe("the copy for the validator", () => {
 
   test("is made of values of which each is counted with its depth", () => {
     const depths: number[] = [];
-    prepareSchema({ properties: { a: { const: { b: 1 } } }, allOf: [{}] }, (depth) => depths.push(depth));
+    prepareSchema({ properties: { a: { const: { b: 1 } } }, allOf: [{}] }, { see: (depth) => depths.push(depth) });
     expect(depths).toEqual([0, 1, 2, 3, 4, 1, 2]);
   });
 });
@@ -292,6 +292,34 @@ describe("defaults", () => {
   test("do not change a value of another type, which is reported", () => {
     const schema = { type: "array", items: { properties: { unit: { default: "C" } } } };
     for (const value of ["text", {}, null]) expect(validate(schema, value).issues).toHaveLength(1);
+  });
+});
+
+describe("items that must be unique", () => {
+  const schema = { properties: { ids: { uniqueItems: true }, any: {} } };
+  const count = (length: number) => Array.from({ length }, (_, index) => index);
+
+  test("are compared in a list of up to 2,000 items, also beside a longer list", () => {
+    expect(validate(schema, { ids: count(2_000) }).issues).toBeUndefined();
+    expect(validate(schema, { ids: [...count(1_999), 0] }).issues).toEqual([
+      expect.objectContaining({ path: ["ids"] }),
+    ]);
+    const any = Array.from({ length: 100_000 }, () => 0);
+    expect(validate(schema, { ids: [1, 2], any }).issues).toBeUndefined();
+    expect(validate(schema, { ids: [1, 1], any }).issues?.[0]).toMatchObject({ path: ["ids"] });
+  });
+
+  test.each([2_001, 199_000])("are not compared in a list of %d items, which is refused", (length) => {
+    const issue = { path: ["ids"], message: expect.stringContaining("2000") };
+    expect(validate(schema, { ids: count(length) }).issues?.[0]).toEqual(issue);
+    expect(validate({ properties: { ids: { uniqueItems: false } } }, { ids: count(length) }).issues).toBeUndefined();
+  });
+
+  test("may have a smaller or a greater maximum", () => {
+    const withMax = (maxItems: number) => ({ properties: { ids: { uniqueItems: true, maxItems } } });
+    expect(validate(withMax(3), { ids: count(3_000) }).issues?.[0]?.message).toContain("3");
+    expect(validate(withMax(5_000), { ids: count(3_000) }).issues?.[0]?.message).toContain("2000");
+    expect(validate(withMax(3), { ids: count(3) }).issues).toBeUndefined();
   });
 });
 

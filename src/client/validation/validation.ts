@@ -50,7 +50,7 @@ export class OutputError extends ClientError {
  * {@link OutputError}. Results with `isError` are not validated.
  *
  * A `$ref` to another document is never fetched. The size and depth of schemas and the work of each validation are limited. Patterns
- * are evaluated by the JavaScript engine, which a hostile pattern can keep busy.
+ * are evaluated by the JavaScript engine, which a hostile pattern can keep busy, and so can the comparison of the items of a long list.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @see MCP 2026-07-28, server/tools, "Output Schema"
