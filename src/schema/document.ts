@@ -24,16 +24,6 @@ export interface SchemaDocument {
   readonly root: JsonObject;
   /** The schemas to which references refer. */
   readonly schemas: Readonly<Record<string, JsonObject | boolean>>;
-  /** Whether a schema in it has `uniqueItems`, for which the validator compares each item with each other. */
-  readonly hasUniqueItems: boolean;
-}
-
-/** Options of {@link prepareSchema}. */
-export interface PrepareOptions {
-  /** Is called for every value of the schema with its depth. It may throw, to limit both. */
-  readonly see?: (depth: number) => void;
-  /** Replaces `uniqueItems` with this `maxItems`. */
-  readonly uniqueItemsMax?: number;
 }
 
 /** Keywords whose value maps names to schemas. The names are not keywords. */
@@ -46,7 +36,7 @@ const MAPS: readonly string[] = [
   "dependencies",
 ];
 /** Keywords whose value is data, not a schema. */
-const DATA: readonly string[] = ["const", "enum", "default", "examples", "required", "dependentRequired"];
+const DATA: readonly string[] = ["const", "enum", "default", "example", "examples", "required", "dependentRequired"];
 /** Keywords that the copy does not have: references, which are resolved, and a name in which the validator looks for their URI. */
 const LEFT_OUT: readonly string[] = ["$ref", "$dynamicRef", "$recursiveRef", "__absolute_ref__"];
 /** The keyword for references that are resolved at the time of validation, and the keyword for their targets, by dialect. */
@@ -56,10 +46,10 @@ const DYNAMIC: Readonly<Record<Dialect, readonly [reference: string, anchor: str
   "7": undefined,
 };
 /**
- * The maximum length of an absolute `$id`. Each relative one in it is as long, so longer ones would take much memory and time.
+ * The maximum length of the URI of an `$id` or a reference. Longer ones would take much time, because each is parsed.
  * @limit internal
  */
-const ID_MAX = 2_000;
+const URI_MAX = 2_000;
 /** Relative `$id`s are resolved against this URI if the schema itself has none. */
 const BASE = "https://schema.invalid/";
 
@@ -83,11 +73,12 @@ interface Reference {
  * Prepares a schema of 2020-12 (the default), 2019-09 or draft-07. Its references must not leave it, because other documents are never
  * fetched.
  *
+ * @param see Is called for every value of the schema with its depth. It may throw, to limit both.
  * @throws {Error} naming a dialect that is not supported; a reference to another document, to nothing, or to several parts; an `$id` that
  *   is not a URI; or an `$id` or anchor that two parts have.
  */
-export function prepareSchema(schema: JsonObject, options: PrepareOptions = {}): SchemaDocument {
-  return new Preparation(dialectOf(schema), options).run(schema);
+export function prepareSchema(schema: JsonObject, see?: (depth: number) => void): SchemaDocument {
+  return new Preparation(dialectOf(schema), see).run(schema);
 }
 
 /** Returns the schema to which a schema of the copy refers, or undefined if it has no reference. */
@@ -104,25 +95,23 @@ function dialectOf({ $schema = "https://json-schema.org/draft/2020-12/schema" }:
 
 class Preparation {
   readonly #dialect: Dialect;
-  readonly #options: PrepareOptions;
+  readonly #see: ((depth: number) => void) | undefined;
   /** The copies of all schemas, by the schemas. */
   readonly #copies = new Map<JsonObject, JsonObject>();
   readonly #resources = new Map<string, Resource>();
   readonly #references: Reference[] = [];
-  /** The schemas that are targets of dynamic references, by the value of their keyword. */
-  readonly #dynamicTargets = new Map<unknown, Set<JsonObject>>();
+  /** The parts with a target of dynamic references, by the value of its keyword. */
+  readonly #dynamicTargets = new Map<unknown, Set<Resource>>();
 
-  #hasUniqueItems = false;
-
-  constructor(dialect: Dialect, options: PrepareOptions) {
+  constructor(dialect: Dialect, see?: (depth: number) => void) {
     this.#dialect = dialect;
-    this.#options = options;
+    this.#see = see;
   }
 
   run(schema: JsonObject): SchemaDocument {
     const unnamed: Resource = { uri: BASE, root: schema, anchors: new Map() };
     const root = this.#copy(schema, "schema", 0, unnamed) as JsonObject;
-    const schemas: Record<string, JsonObject | boolean> = {};
+    const schemas: Record<string, JsonObject | boolean> = Object.create(null);
     const keys = new Map<unknown, string>();
     for (const reference of this.#references) {
       const target = this.#resolve(reference);
@@ -131,11 +120,11 @@ class Preparation {
       schemas[key] = target;
       reference.into.$ref = key;
     }
-    return { dialect: this.#dialect, root, schemas, hasUniqueItems: this.#hasUniqueItems };
+    return { dialect: this.#dialect, root, schemas };
   }
 
   #copy(value: unknown, kind: "schema" | "named schemas" | "data", depth: number, around: Resource): unknown {
-    this.#options.see?.(depth);
+    this.#see?.(depth);
     if (Array.isArray(value)) return value.map((member) => this.#copy(member, kind, depth + 1, around));
     if (!isObject(value)) return value;
     const resource = kind === "schema" ? this.#enter(value, around) : around;
@@ -144,50 +133,57 @@ class Preparation {
         return [[key, this.#copy(member, kind === "data" ? "data" : "schema", depth + 1, resource)]];
       }
       if (LEFT_OUT.includes(key)) return [];
-      const kindOfMember = DATA.includes(key) ? "data" : MAPS.includes(key) ? "named schemas" : "schema";
+      const kindOfMember = DATA.includes(key)
+        ? "data"
+        : MAPS.includes(key) && isObject(member)
+          ? "named schemas"
+          : "schema";
       return [[key, this.#copy(member, kindOfMember, depth + 1, resource)]];
     });
     const copy = Object.fromEntries(members) as JsonObject;
     if (kind === "schema") {
       this.#copies.set(value, copy);
       this.#collect(value, copy, resource);
-      if (copy.uniqueItems === true) this.#limitUniqueItems(copy);
     }
     return copy;
   }
 
-  #limitUniqueItems(copy: JsonObject): void {
-    this.#hasUniqueItems = true;
-    const { uniqueItemsMax } = this.#options;
-    if (uniqueItemsMax === undefined) return;
-    copy.uniqueItems = false;
-    copy.maxItems = Math.min(typeof copy.maxItems === "number" ? copy.maxItems : uniqueItemsMax, uniqueItemsMax);
-  }
-
   /** Returns the resource to which a schema belongs: the one around it, unless it begins a new one. */
   #enter(schema: JsonObject, around: Resource): Resource {
-    const { $id, $anchor, $dynamicAnchor } = schema;
+    // In draft-07, a $ref hides the $id beside it, and the fragment of an $id is an anchor.
+    const isHidden = this.#dialect === "7" && schema.$ref !== undefined;
+    const $id = typeof schema.$id === "string" && !isHidden ? schema.$id : "";
+    const [path = "", fragment = ""] = $id.split("#");
     let resource = around;
-    if (typeof $id === "string" && !$id.startsWith("#")) {
-      const uri = uriOf($id, around.uri);
-      if (uri === undefined) throw new Error(`the $id ${JSON.stringify($id)} is not a URI`);
-      if (uri.length > ID_MAX) throw new Error(`an $id has more than ${ID_MAX} characters`);
-      resource = this.#resources.get(uri) ?? { uri, root: schema, anchors: new Map() };
-      // A program can use the same schema in several places.
-      if (resource.root !== schema) throw new Error(`two of its parts have the $id ${JSON.stringify($id)}`);
-      this.#resources.set(uri, resource);
+    if (path !== "") {
+      const uri = uriOf(path, around.uri);
+      if (uri === undefined) throw new Error(`the $id ${quote($id)} is not a URI of at most ${URI_MAX} characters`);
+      if (uri !== around.uri || fragment === "") resource = this.#begin(uri, schema);
     }
-    // In draft-07, an $id that begins with # is an anchor.
-    for (const name of [$anchor, $dynamicAnchor, /^#(.+)/s.exec(String($id))?.[1]]) {
-      if (typeof name !== "string") continue;
+    for (const name of new Set([schema.$anchor, schema.$dynamicAnchor, fragment])) {
+      if (typeof name !== "string" || name === "") continue;
       const known = resource.anchors.get(name) ?? schema;
-      if (known !== schema) throw new Error(`two of its parts have the anchor ${JSON.stringify(name)}`);
-      resource.anchors.set(name, schema);
+      if (!areSame(known, schema)) throw new Error(`two of its parts have the anchor ${quote(name)}`);
+      resource.anchors.set(name, known);
     }
-    const [, anchor = ""] = DYNAMIC[this.#dialect] ?? [];
-    const name = schema[anchor];
-    if (name !== undefined) this.#dynamicTargets.set(name, (this.#dynamicTargets.get(name) ?? new Set()).add(schema));
+    const target = this.#dynamicAnchorOf(schema);
+    const targets = this.#dynamicTargets.get(target) ?? new Set();
+    if (target !== undefined) this.#dynamicTargets.set(target, targets.add(resource));
     return resource;
+  }
+
+  /** Begins a resource with a schema. A program can use the same schema in several places. */
+  #begin(uri: string, root: JsonObject): Resource {
+    const resource = this.#resources.get(uri) ?? { uri, root, anchors: new Map() };
+    if (!areSame(resource.root, root)) throw new Error(`two of its parts have the $id ${quote(uri)}`);
+    this.#resources.set(uri, resource);
+    return resource;
+  }
+
+  /** Returns the value of the keyword that makes a schema the target of dynamic references. */
+  #dynamicAnchorOf(schema: JsonObject): unknown {
+    const [, keyword = ""] = DYNAMIC[this.#dialect] ?? [];
+    return schema[keyword] === false ? undefined : schema[keyword];
   }
 
   /** Notes the references of a schema. */
@@ -207,15 +203,12 @@ class Preparation {
     const target = typeof text === "string" ? this.#find(text, from) : undefined;
     const found = typeof target === "boolean" ? target : isObject(target) ? this.#copies.get(target) : undefined;
     if (found === undefined) {
-      throw new Error(
-        `the reference ${JSON.stringify(text)} is not in the schema, and other documents are not fetched`,
-      );
+      throw new Error(`the reference ${quote(text)} is not in the schema, and other documents are not fetched`);
     }
-    const [, anchor = ""] = DYNAMIC[this.#dialect] ?? [];
-    const name = isDynamic && isObject(target) ? target[anchor] : undefined;
+    const anchor = isDynamic && isObject(target) ? this.#dynamicAnchorOf(target) : undefined;
     // With several targets, it would depend on the validation so far which of them is meant.
-    if (name !== undefined && (this.#dynamicTargets.get(name)?.size ?? 0) > 1) {
-      throw new Error(`the dynamic reference ${JSON.stringify(text)} has several targets`);
+    if (anchor !== undefined && (this.#dynamicTargets.get(anchor)?.size ?? 0) > 1) {
+      throw new Error(`the dynamic reference ${quote(text)} has several targets`);
     }
     return found;
   }
@@ -238,12 +231,22 @@ class Preparation {
   }
 }
 
-/** Returns the absolute URI without a fragment, or undefined if it is none. */
+/** Returns the absolute URI of a URI reference without a fragment, or undefined if it is none. */
 function uriOf(reference: string, base: string): string | undefined {
-  if (!URL.canParse(reference, base)) return undefined;
-  const url = new URL(reference, base);
-  url.hash = "";
-  return url.href;
+  // The time to parse a host that is not ASCII grows with the square of its length.
+  if (reference.length > URI_MAX || /[^!-~]/.test(reference) || !URL.canParse(reference, base)) return undefined;
+  const { href } = new URL(reference, base);
+  return href.length > URI_MAX ? undefined : href;
+}
+
+function areSame(one: JsonObject, other: JsonObject): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Returns a text for a message, shortened. */
+function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
 function decode(fragment: string): string | undefined {

@@ -16,7 +16,7 @@ export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
 /**
  * Wraps a JSON Schema (2020-12 unless `$schema` says 2019-09 or draft-07). Clients receive it unchanged, with every
  * keyword. The `default` values of absent properties are filled in before validation. A `$ref` to another document is
- * never fetched. A list with `uniqueItems` may have at most 2,000 items.
+ * never fetched.
  *
  * @typeParam T The type of the value that the handler receives. The schema must guarantee it.
  * @throws {KitError} `schema-unsupported` if the dialect is not one of these, or a `$ref` refers to another document or
@@ -25,36 +25,27 @@ export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
  */
 export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>>): JsonSchemaOf<T> {
   const document = prepare(schema);
-  const documents = {
-    full: document,
-    limited: document.hasUniqueItems ? prepare(schema, UNIQUE_ITEMS_MAX) : undefined,
-  };
   const show = () => schema as Record<string, unknown>;
   return {
     "~standard": {
       version: 1,
       vendor: "mcp-edge",
       validate: (value) =>
-        check(documents, fillDefaults(document, document.root, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
+        check(document, fillDefaults(document, document.root, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
       jsonSchema: { input: show, output: show },
     },
   };
 }
 
-function prepare(schema: JsonObject, uniqueItemsMax?: number): SchemaDocument {
+function prepare(schema: JsonObject): SchemaDocument {
   try {
-    return prepareSchema(schema, uniqueItemsMax === undefined ? {} : { uniqueItemsMax });
+    return prepareSchema(schema);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new KitError("schema-unsupported", `A JSON Schema cannot be used: ${why}.`, { cause });
   }
 }
 
-/**
- * The largest number of items that must be unique. The validator compares each with each other, so more could take minutes.
- * @limit count Items of a list with `uniqueItems` in a JSON Schema. A longer list is refused.
- */
-const UNIQUE_ITEMS_MAX = 2_000;
 /**
  * The largest number of nested values for which all issues are reported. The validator creates an error object for each
  * issue.
@@ -86,39 +77,17 @@ const WRAPPERS = new Set([
   "false",
 ]);
 
-interface Documents {
-  readonly full: SchemaDocument;
-  /** The same with a maximum length of the lists whose items must be unique; undefined if there are none. */
-  readonly limited: SchemaDocument | undefined;
-}
-
-function check({ full, limited }: Documents, value: unknown): SchemaResult<unknown> {
+function check({ root, dialect, schemas }: SchemaDocument, value: unknown): SchemaResult<unknown> {
   // The validator accepts only JSON values.
   if (value === undefined) return { issues: [{ message: "there is no value" }] };
-  const count = countUpTo(THOROUGH_MAX, value);
-  const isLarge = count > THOROUGH_MAX;
-  try {
-    if (limited && count > UNIQUE_ITEMS_MAX) {
-      const issues = issuesOf(limited, value, isLarge);
-      if (issues.length > 0) return { issues };
-    }
-    const issues = issuesOf(full, value, isLarge);
-    return issues.length > 0 ? { issues } : { value };
-  } catch (error) {
-    // The validator cannot report where a value is if the name of a property is not Unicode.
-    if (!(error instanceof URIError)) throw error;
-    return { issues: [{ message: "the name of a property has half of a surrogate pair" }] };
-  }
-}
-
-function issuesOf({ root, dialect, schemas }: SchemaDocument, value: unknown, isLarge: boolean): SchemaIssue[] {
+  const isLarge = countUpTo(THOROUGH_MAX, value) > THOROUGH_MAX;
   const { valid, errors } = validate(value, root, dialect, schemas, isLarge);
-  if (valid) return [];
+  if (valid) return { value };
   const causes = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
   const issues = (causes.length > 0 ? causes : errors).map(
     ({ instanceLocation, error }): SchemaIssue => ({ message: error, path: toPath(instanceLocation) }),
   );
-  return isLarge ? [...issues, { message: "the value is too large to report more issues" }] : issues;
+  return { issues: isLarge ? [...issues, { message: "the value is too large to report more issues" }] : issues };
 }
 
 /** Returns the number of nested values, including the value itself. Stops counting soon after `max`. */

@@ -43,12 +43,10 @@ export type OutputCheck = (value: unknown) => readonly OutputIssue[];
 export function prepareOutput(schema: unknown): OutputCheck {
   if (!isObject(schema)) throw new Error("it is not an object");
   let values = 0;
-  const { root, dialect, schemas } = prepareSchema(schema, {
-    see: (depth) => {
-      values += 1;
-      if (values > VALUES_MAX) throw new Error(`it has more than ${VALUES_MAX} values`);
-      if (depth > DEPTH_MAX) throw new Error(`it is nested deeper than ${DEPTH_MAX}`);
-    },
+  const { root, dialect, schemas } = prepareSchema(schema, (depth) => {
+    values += 1;
+    if (values > VALUES_MAX) throw new Error(`it has more than ${VALUES_MAX} values`);
+    if (depth > DEPTH_MAX) throw new Error(`it is nested deeper than ${DEPTH_MAX}`);
   });
   return (value) => {
     let budget: number = FOLLOWED.base + FOLLOWED.perValue * countValues(value, 0);
