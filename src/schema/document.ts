@@ -1,28 +1,28 @@
 /**
- * Prepares JSON Schemas for the validator. It resolves references itself: the validator would take exponential time for nested `$id`s, does
- * not know dynamic references, and finds the wrong part if two have equal anchors.
+ * Prepares JSON Schemas for the validator. References are resolved here and not by the validator, which needs exponential time for nested
+ * `$id`s, does not support dynamic references, and confuses equal anchors of different schema resources.
  *
  * @module
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
  */
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 
-/** The dialects that the validator knows, by their URI in `$schema`. */
+/** The dialects that the validator supports: their URI in `$schema`, and the validator's name for them. */
 const DIALECTS = {
   "https://json-schema.org/draft/2020-12/schema": "2020-12",
   "https://json-schema.org/draft/2019-09/schema": "2019-09",
   "http://json-schema.org/draft-07/schema": "7",
 } as const;
 
-/** A dialect, as the validator names it. */
+/** The name that the validator uses for a dialect. */
 type Dialect = (typeof DIALECTS)[keyof typeof DIALECTS];
 
-/** A schema that the validator can use. */
+/** A schema with its references resolved, which the validator can use. */
 export interface SchemaDocument {
   readonly dialect: Dialect;
-  /** The copy that the validator gets. The value of each `$ref` in it is a key of {@link schemas}. */
+  /** The copy that is given to the validator. Each `$ref` in it is a key of {@link schemas}. */
   readonly root: JsonObject;
-  /** The schemas to which references refer. */
+  /** The target of each reference, by the key in the `$ref` of the copy. */
   readonly schemas: Readonly<Record<string, JsonObject | boolean>>;
 }
 
@@ -37,51 +37,52 @@ const MAPS: readonly string[] = [
 ];
 /** Keywords whose value is data, not a schema. */
 const DATA: readonly string[] = ["const", "enum", "default", "example", "examples", "required", "dependentRequired"];
-/** Keywords that the copy does not have: references, which are resolved, and a name in which the validator looks for their URI. */
+/** Keywords that are not copied: references, because they are resolved here, and a name that the validator would take for their URI. */
 const LEFT_OUT: readonly string[] = ["$ref", "$dynamicRef", "$recursiveRef", "__absolute_ref__"];
-/** The keyword for references that are resolved at the time of validation, and the keyword for their targets, by dialect. */
+/** For each dialect, the keyword of a dynamic reference, and the keyword that marks its target. Draft-07 has neither. */
 const DYNAMIC: Readonly<Record<Dialect, readonly [reference: string, anchor: string] | undefined>> = {
   "2020-12": ["$dynamicRef", "$dynamicAnchor"],
   "2019-09": ["$recursiveRef", "$recursiveAnchor"],
   "7": undefined,
 };
 /**
- * The maximum length of the URI of an `$id` or a reference. Longer ones would take much time, because each is parsed.
+ * The maximum length of an absolute `$id` or reference, in characters. Each one is parsed and compared, which takes long for long URIs.
  * @limit internal
  */
 const URI_MAX = 2_000;
-/** Relative `$id`s are resolved against this URI if the schema itself has none. */
+/** The base URI of a relative `$id` in a document whose root has no `$id`. */
 const BASE = "https://schema.invalid/";
 
-/** A part of the document with a base URI of its own: the document itself, or a schema with an `$id`. */
+/** A schema resource: the whole document, or a schema in it that has an `$id`. */
 interface Resource {
   readonly uri: string;
   readonly root: JsonObject;
   readonly anchors: Map<string, JsonObject>;
 }
 
-/** A reference in a schema, before it is resolved. */
+/** A `$ref`, `$dynamicRef` or `$recursiveRef` that is not resolved yet. */
 interface Reference {
   readonly text: unknown;
   readonly isDynamic: boolean;
   readonly from: Resource;
-  /** Where to write the key of its target. */
+  /** The copied schema whose `$ref` becomes the key of the target. */
   readonly into: JsonObject;
 }
 
 /**
- * Prepares a schema of 2020-12 (the default), 2019-09 or draft-07. Its references must not leave it, because other documents are never
- * fetched.
+ * Prepares a schema of 2020-12 (the default), 2019-09 or draft-07 for validation. Other documents are never fetched, so references to
+ * them are refused.
  *
- * @param see Is called for every value of the schema with its depth. It may throw, to limit both.
- * @throws {Error} naming a dialect that is not supported; a reference to another document, to nothing, or to several parts; an `$id` that
- *   is not a URI; or an `$id` or anchor that two parts have.
+ * @param see Called for every value in the schema with its nesting depth. It can throw to limit the number of values or the depth.
+ * @throws {Error} naming the dialect, if it is not supported; the reference, if it leads to another document, to nothing, or to several
+ *   targets; the `$id`, if it is not a URI; or the `$id` or anchor that two different schemas have.
+ * @see JSON Schema 2020-12, core, "Identifiers and Base URI" and "Schema References"
  */
 export function prepareSchema(schema: JsonObject, see?: (depth: number) => void): SchemaDocument {
   return new Preparation(dialectOf(schema), see).run(schema);
 }
 
-/** Returns the schema to which a schema of the copy refers, or undefined if it has no reference. */
+/** Returns the target of the `$ref` of a copied schema, or undefined if the schema has none. */
 export function referredBy(schemas: SchemaDocument["schemas"], { $ref }: JsonObject): JsonObject | boolean | undefined {
   return typeof $ref === "string" ? schemas[$ref] : undefined;
 }
@@ -90,17 +91,18 @@ function dialectOf({ $schema = "https://json-schema.org/draft/2020-12/schema" }:
   const uri = String($schema).replace(/#$/, "");
   if (Object.hasOwn(DIALECTS, uri)) return DIALECTS[uri as keyof typeof DIALECTS];
   const supported = Object.keys(DIALECTS).join(", ");
-  throw new Error(`its dialect ${JSON.stringify($schema)} is not supported. Supported: ${supported}`);
+  throw new Error(`its dialect ${quote($schema)} is not supported. Supported: ${supported}`);
 }
 
+/** The work of {@link prepareSchema}: copies the schema and collects its resources and references, then resolves the references. */
 class Preparation {
   readonly #dialect: Dialect;
   readonly #see: ((depth: number) => void) | undefined;
-  /** The copies of all schemas, by the schemas. */
+  /** The copy of each schema, by the original. */
   readonly #copies = new Map<JsonObject, JsonObject>();
   readonly #resources = new Map<string, Resource>();
   readonly #references: Reference[] = [];
-  /** The parts with a target of dynamic references, by the value of its keyword. */
+  /** The resources that contain a target of dynamic references, by the name of the target. */
   readonly #dynamicTargets = new Map<unknown, Set<Resource>>();
 
   constructor(dialect: Dialect, see?: (depth: number) => void) {
@@ -148,7 +150,7 @@ class Preparation {
     return copy;
   }
 
-  /** Returns the resource to which a schema belongs: the one around it, unless it begins a new one. */
+  /** Returns the resource to which a schema belongs, and records its anchors. A schema with an `$id` begins a new resource. */
   #enter(schema: JsonObject, around: Resource): Resource {
     // In draft-07, a $ref hides the $id beside it, and the fragment of an $id is an anchor.
     const isHidden = this.#dialect === "7" && schema.$ref !== undefined;
@@ -172,7 +174,7 @@ class Preparation {
     return resource;
   }
 
-  /** Begins a resource with a schema. A program can use the same schema in several places. */
+  /** Begins a resource with a schema. An equal schema in another place belongs to the same resource. */
   #begin(uri: string, root: JsonObject): Resource {
     const resource = this.#resources.get(uri) ?? { uri, root, anchors: new Map() };
     if (!areSame(resource.root, root)) throw new Error(`two of its parts have the $id ${quote(uri)}`);
@@ -180,25 +182,25 @@ class Preparation {
     return resource;
   }
 
-  /** Returns the value of the keyword that makes a schema the target of dynamic references. */
+  /** Returns the name under which a schema is a target of dynamic references, or undefined if it is none. */
   #dynamicAnchorOf(schema: JsonObject): unknown {
     const [, keyword = ""] = DYNAMIC[this.#dialect] ?? [];
     return schema[keyword] === false ? undefined : schema[keyword];
   }
 
-  /** Notes the references of a schema. */
+  /** Records the references of a schema, to be resolved when the whole document has been copied. */
   #collect(schema: JsonObject, copy: JsonObject, from: Resource): void {
     if (schema.$ref !== undefined) this.#references.push({ text: schema.$ref, isDynamic: false, from, into: copy });
     const [keyword] = DYNAMIC[this.#dialect] ?? [];
     const text = keyword === undefined ? undefined : schema[keyword];
     if (text === undefined) return;
-    // A schema can have two references, so the dynamic one gets a schema of its own.
+    // The schema may also have a $ref, so the dynamic reference becomes the $ref of a new schema in allOf.
     const into: JsonObject = {};
     copy.allOf = [...(Array.isArray(copy.allOf) ? copy.allOf : []), into];
     this.#references.push({ text, isDynamic: true, from, into });
   }
 
-  /** Returns the copy of the schema to which a reference refers. */
+  /** Returns the copy of the schema that a reference points to. */
   #resolve({ text, isDynamic, from }: Reference): JsonObject | boolean {
     const target = typeof text === "string" ? this.#find(text, from) : undefined;
     const found = typeof target === "boolean" ? target : isObject(target) ? this.#copies.get(target) : undefined;
@@ -206,14 +208,14 @@ class Preparation {
       throw new Error(`the reference ${quote(text)} is not in the schema, and other documents are not fetched`);
     }
     const anchor = isDynamic && isObject(target) ? this.#dynamicAnchorOf(target) : undefined;
-    // With several targets, it would depend on the validation so far which of them is meant.
+    // If several schemas are targets, the right one depends on the path of the validation, which is not known here.
     if (anchor !== undefined && (this.#dynamicTargets.get(anchor)?.size ?? 0) > 1) {
       throw new Error(`the dynamic reference ${quote(text)} has several targets`);
     }
     return found;
   }
 
-  /** Returns the value in the document that a reference names by its URI, JSON Pointer (RFC 6901) or anchor. */
+  /** Returns what a reference points to in the original document, by URI, JSON Pointer (RFC 6901) or anchor; undefined if there is nothing. */
   #find(reference: string, from: Resource): unknown {
     const [, path = "", encoded = ""] = /^([^#]*)#?(.*)$/s.exec(reference) ?? [];
     const resource = path === "" ? from : this.#resources.get(uriOf(path, from.uri) ?? "");
@@ -231,24 +233,26 @@ class Preparation {
   }
 }
 
-/** Returns the absolute URI of a URI reference without a fragment, or undefined if it is none. */
+/** Resolves a URI reference that has no fragment. Returns undefined if it is not valid, not ASCII or too long. */
 function uriOf(reference: string, base: string): string | undefined {
-  // The time to parse a host that is not ASCII grows with the square of its length.
+  // Parsing a host name takes quadratic time if it is not ASCII.
   if (reference.length > URI_MAX || /[^!-~]/.test(reference) || !URL.canParse(reference, base)) return undefined;
   const { href } = new URL(reference, base);
   return href.length > URI_MAX ? undefined : href;
 }
 
+/** Whether two schemas are equal in JSON. */
 function areSame(one: JsonObject, other: JsonObject): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Returns a text for a message, shortened. */
+/** Returns a value as JSON for an error message, cut off after 200 characters. */
 function quote(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
+/** Decodes the percent-encoding of a fragment. Returns undefined if it is not valid. */
 function decode(fragment: string): string | undefined {
   try {
     return decodeURIComponent(fragment);

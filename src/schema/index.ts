@@ -19,8 +19,9 @@ export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
  * never fetched.
  *
  * @typeParam T The type of the value that the handler receives. The schema must guarantee it.
- * @throws {KitError} `schema-unsupported` if the dialect is not one of these, or a `$ref` refers to another document or
- *   does not resolve.
+ * @throws {KitError} `schema-unsupported` if the dialect is not one of these; a `$ref` leads to another document or to
+ *   nothing, or a dynamic reference to several targets; an `$id` is not a URI; or two different schemas have the same
+ *   `$id` or anchor.
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
  */
 export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>>): JsonSchemaOf<T> {

@@ -5,7 +5,7 @@ import { importsOf } from "../../scripts/rooms.ts";
 
 const FOLDER = join(import.meta.dirname, "../../src/client");
 
-/** The folders whose entries may import a package or a file that others may not. */
+/** Packages and files that only one folder of the client may import, with that folder. */
 const PLACES: Readonly<Record<string, string>> = {
   "@cfworker/json-schema": "validation",
   "schema/document.ts": "validation",

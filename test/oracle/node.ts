@@ -12,5 +12,5 @@ export const NODE: string = existsSync(INSTALLED) ? INSTALLED : process.execPath
  */
 export const COMPILE_CACHE: string = join(import.meta.dirname, "../../node_modules/.cache/node-compile");
 
-/** The options that have the same effect for a program whose environment a test does not choose. */
+/** The options of Node that turn on this cache in a program whose environment a test cannot set. */
 export const CACHED: readonly string[] = ["--import", join(import.meta.dirname, "compile-cache.ts")];

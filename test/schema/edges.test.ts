@@ -118,21 +118,21 @@ describe("references", () => {
     expect(validate(other, { y: "text" }).issues).not.toBeUndefined();
   });
 
-  test("are prepared in a time that does not explode with parts in parts", () => {
+  test("are prepared in linear time if schemas with an $id are nested", () => {
     let schema: Json = { type: "string" };
     for (let level = 0; level < 100; level += 1) schema = { $id: `https://e.com/${level}`, not: schema };
     expect(validate({ not: schema }, "text").issues).not.toBeUndefined();
     expect(validate(schema, "text").issues).toBeUndefined();
   });
 
-  test("are refused in a time that does not explode with a long host that is not ASCII", () => {
+  test("are refused at once if their host is long and not ASCII", () => {
     const host = Array.from({ length: 80_000 }, (_, index) => String.fromCodePoint(0x4e00 + (index % 20_000))).join("");
     expect(() => jsonSchema({ $ref: `https://${host}/` })).toThrow("is not in the schema");
     expect(() => jsonSchema({ $id: `https://${host}/` })).toThrow("is not a URI");
     expect(() => jsonSchema({ $id: "https://e.com/größe" })).toThrow("is not a URI");
   });
 
-  test("are prepared in a time that does not explode with a long name", () => {
+  test("are prepared in linear time if a name is long", () => {
     const properties = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`p${index}`, {}]));
     const schema = { properties: { ["x".repeat(20_000)]: { properties } } };
     expect(validate(schema, {}).issues).toBeUndefined();
